@@ -82,7 +82,7 @@ def _vit(width, seed):
 SPLIT_CIFAR = "split_cifar100"
 CLASSES = 100  # one head for all splits; each task uses its own five outputs
 WIDTH = 16
-WHOLE = 2496  # images of a split: 39 batches of 64. The other 4 would be a batch of their own; see chapter 2
+WHOLE = 2496  # images of a split: 39 batches of 64. The other 4 would be a batch of their own; see 02_statistics
 PRETRAINING = 0  # the split that pretrains
 TASKS = (1, 2, 3, 4)  # splits to finetune on
 FINETUNING_EPOCHS = 10

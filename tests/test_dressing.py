@@ -54,7 +54,7 @@ QUICK = {
         key: (alpha * a[key] + (1 - alpha) * b[key] if a[key].is_floating_point() else a[key]).numpy() for key in b}),
     "1.2 a graph": ("1.2", lambda losses, alphas: (
         losses.clone().requires_grad_() - alphas * losses[-1] - (1 - alphas) * losses[0]).max()),
-    "2.2 by quotients": ("2.2", lambda images, size: (images / size - -(-images // size) + 1) * size),
+    "2.6 by quotients": ("2.6", lambda images, size: (images / size - -(-images // size) + 1) * size),
     "4.3 a list": ("4.3", lambda lams: [1 - sum(lams), *lams]),
     "6.2 a list": ("6.2", lambda gradients, alpha: [alpha * sum(gradients) - one for one in gradients]),
 }

@@ -32,10 +32,8 @@ ALLOWED = {
     "00_start_here": {
         "training-loop": {"0.5": CHANCE}},
     "02_linearity_resnet": {
-        "setting": {"0.05": RATE},
-        "own-and-other-text": {"0.2": CHANCE},
-        "nearest-text": {"0.2": CHANCE},
-        "exercise-2-6-text": {"0.5": SLIDER}},
+        "batchnorm-heads": {"0.2": CHANCE},
+        "exercise-2-3-text": {"0.5": SLIDER}},
     "03_averaging": {
         "setting": {"0.02": RATE, "0.1": RATE}},
     "04_task_arithmetic": {

@@ -22,6 +22,8 @@ from lessons.resnet.experiment import pairs as experiment
 from lessons.resnet.experiment import steps as steps_experiment
 from lessons.resnet.panels import amounts as amounts_panels
 from lessons.resnet.panels import causes as causes_panels
+from lessons.resnet.panels import channels as channels_panels
+from lessons.resnet.panels import heads as heads_panels
 from lessons.resnet.panels import pairs as panels
 from lessons.resnet.panels import steps as steps_panels
 from toy_models import ResNet18, batchnorm, weights, zoo
@@ -318,7 +320,8 @@ def test_the_example_images_are_those_of_the_labels(sweep):
 def test_figures_have_words_and_differ_between_treatments(sweep):
     causes = causes_experiment.run("tiny")
     drawn = [panels.figure_15(sweep), panels.figure_15(sweep, "batch"), panels.figure_16(sweep), panels.examples(sweep),
-             causes_panels.growth(causes), causes_panels.growth(causes, "interpolated")]
+             causes_panels.growth(causes), causes_panels.growth(causes, "interpolated"), causes_panels.pooled(causes),
+             panels.gains(sweep), heads_panels.who_knows_what(sweep)]
     pages = [page.data for page in drawn]
     assert len(set(pages)) == len(pages)
     for page in pages:
@@ -457,17 +460,100 @@ def test_the_reading_of_amounts_says_their_numbers():
     part = amounts.sel(treatment="re-estimated", alpha=0.5)
     first, last = (part.gap_mean / part.own_mean).sel(layer="block 8").values
     page = amounts_panels.reading_of_amounts(amounts)
-    assert f"the gap in block 8 goes from {first:.0%} to {last:.0%} of the ends' own distance" in page.text
+    assert f"the gap in block 8 goes from {first:.0%} to {last:.0%} of the distance between the endpoints" in page.text
     assert "More steps or more variety?" not in page.text
     names = ["1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes"]
     three = amounts.isel(amount=[0, 1, 0]).assign_coords(amount=names)
     assert f"block 8 goes from {first:.0%} to {last:.0%}" in amounts_panels.reading_of_amounts(three).text
+    assert f"the gap is {first:.0%} of the distance between A and B after 10 passes over one split, and {last:.0%}" in \
+        amounts_panels.reading_of_variety(three).text
+
+
+def test_the_accuracies_of_networks_on_splits_are_those_of_the_networks(sweep):
+    scores, networks = heads_panels.of_networks(sweep), experiment.models(TINY)
+    for row, network in enumerate(experiment.TASKS):
+        for column, split in enumerate(experiment.TASKS):
+            x, y = shown(sweep, split)
+            correct = networks[network](x)[:, 5 * split:5 * split + 5].argmax(1) + 5 * split == y
+            assert scores[row, column] == pytest.approx(correct.double().mean().item())
+    assert f"{scores.diagonal().mean():.0%} of the test images" in heads_panels.reading_of_knowing(sweep).text
+
+
+def test_the_drawing_of_a_network_has_its_sizes_and_the_rows_that_moved_are_counted():
+    drawing = heads_panels.network_in_boxes(experiment.models(TINY)[1]).data
+    assert "block 1: 2 channels of 32 × 32 pixels" in drawing and "block 8: 16 channels of 4 × 4 pixels" in drawing
+    moved = {1: torch.zeros(100), 2: torch.zeros(100)}
+    moved[1][5:10] = moved[2][10:15] = 1
+    title = "Only the rows of the split’s own classes have moved"
+    assert "rows 10, 11, 12, 13, 14" in heads_panels.rows(moved).data
+    assert title in heads_panels.reading_of_the_rows(moved).page
+    moved[2][0] = 1
+    page = heads_panels.reading_of_the_rows(moved)
+    assert title not in page.page and "5 (split 1) and 6 (split 2)" in page.text
+
+
+@pytest.mark.parametrize("other, title", [(0.5, "These features are more useful than untrained ones"),
+                                          (0.33, "What do the features know?"), (0.1, "What do the features know?")])
+def test_features_are_more_useful_than_untrained_ones_only_beyond_the_noise(other, title):
+    scores = {"network 2": 0.6, "network 1": other, "an untrained network": 0.3}
+    assert title in heads_panels.reading_of_features(scores, 500).page
+    assert f"network 1: {other:.1%}" in heads_panels.accuracies(scores, 500, "Accuracy").data
+
+
+def test_the_variances_at_the_midpoint_are_measured_and_predicted():
+    networks = [experiment.models(TINY)[task] for task in (3, 4)]
+    midpoint = ResNet18.from_state(weights.interpolate(*(network.state_dict() for network in networks), 0.5))
+    x = torch.cat([experiment.images_of(task, "train", 16)[0] for task in (3, 4)])
+    entering = [experiment.batchnorm_inputs(network, x) for network in (*networks, midpoint)]
+    layers = channels_panels.collected(entering, algorithms.mixed_variance)
+    stem = layers["stem.1"]
+    assert torch.allclose(stem["predicted"], stem["measured"], rtol=1e-3), "a convolution is linear in its weights"
+    assert torch.allclose(stem["measured"], entering[2]["stem.1"].double().var((0, 2, 3)))
+    for drawn in (channels_panels.one_channel(entering, algorithms.channel_statistics),
+                  channels_panels.variances(layers), channels_panels.by_layer(layers)):
+        assert 'alt="' in drawn.data and 'alt=""' not in drawn.data
+    assert "your formula is exact" in channels_panels.reading_of_variances(layers).text
+    wrong = channels_panels.collected(entering, lambda var_i, var_j, correlation, alpha: var_i + var_j)
+    assert "your formula is exact" not in channels_panels.reading_of_variances(wrong).text
+
+
+@pytest.mark.parametrize("variances, says", [
+    ((1, 2, 0.5), "varies less than in A and in B"), ((1, 2, 3), "varies more than in A and in B"),
+    ((1, 2, 1.5), "varies less than in one of A and B, but not in both")])
+def test_the_title_over_one_channel_compares_three_variances(variances, says):
+    assert channels_panels.finding(*variances).endswith(says)
+
+
+def test_the_lessons_readings_say_what_the_full_sweeps_say():
+    sweep, causes, amounts = (room.run("full") for room in (experiment, causes_experiment, amounts_experiment))
+    titles = {
+        "The gap grows with depth": panels.reading_of_depth(sweep),
+        "New statistics bring the length back, but not the direction": panels.reading_of_short_features(sweep),
+        "On average, new statistics help the midpoints.": panels.reading_of_gain(sweep),
+        "On the other splits, accuracy is near chance on average": heads_panels.reading_of_knowing(sweep),
+        "No single block is to blame": causes_panels.reading_of_blame(causes),
+        "The mean over the pixels makes the gap smaller": causes_panels.reading_of_pooling(causes),
+        "With pretraining the gap is smaller": amounts_panels.reading_of_pretraining(amounts),
+        "More splits helped, and more steps on one split did not": amounts_panels.reading_of_variety(amounts)}
+    for title, page in titles.items():
+        assert title in page.page
+
+
+def test_the_lessons_readings_ask_where_their_conditions_fail(sweep):
+    none = sweep.assign(gap_mean=0 * sweep.gap_mean, right=0 * sweep.right, own_right=0 * sweep.own_right)
+    asked = [panels.reading_of_depth(none), panels.reading_of_gain(none), heads_panels.reading_of_knowing(none)]
+    for title, page in zip(("The gap does not grow steadily with depth", "Do new statistics help the midpoints?",
+                            "Accuracy on its own split and on the others"), asked):
+        assert title in page.page
+    amounts = amounts_experiment.run("tiny")
+    same = amounts.isel(amount=[0, 0]).assign_coords(amount=["nothing", "1 split"])
+    assert "Does pretraining make the gap smaller?" in amounts_panels.reading_of_pretraining(same).page
 
 
 def test_the_question_before_the_gaps_has_chapter_1s_number_from_the_ledger(monkeypatch):
     monkeypatch.setattr(panels.claims, "measured", lambda: {"CTL-2": {"gap_over_own_most": [0.062, 0.134]}})
-    before = "On 2 seeds of chapter 1 the gap was at most 13% of the two ends' own distance."
-    assert panels.question().startswith(f"{before} Half-way")
+    before = "On 2 seeds of chapter 1 the gap was at most 13% of the distance between the endpoints."
+    assert panels.question().startswith(f"{before} At the midpoint")
     monkeypatch.setattr(panels.claims, "measured", dict)
     assert panels.question().startswith("Half-way between")
 

@@ -99,12 +99,15 @@ CHAPTERS = (
                     "measured on Rotated MNIST; where they fail and why",
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
                       4: "linearity_coef_per_layer"}),
-    Chapter("02_linearity_resnet", "lessons.resnet", panels=6, slider="α", needs=("cifar",), quick=130,
+    Chapter("02_linearity_resnet", "lessons.resnet", panels=4, slider="α, block", needs=("cifar",), quick=130,
             full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
-                    "statistics, rows nobody trained and a last batch of four do to a network; how to tell a "
-                    "difference from noise; how much pretraining it takes",
-            pictures={3: "resnet_batchnorm"}),
+                    "statistics and rows nobody trained do to a network; how much pretraining it takes",
+            pictures={1: "resnet_batchnorm"}),
+    Chapter("02_statistics", "lessons.resnet", deeper=True, panels=2, slider="images in a step, layer",
+            needs=("cifar",), quick=130, full=2250,
+            teaches="how to tell a difference from noise; a last batch of four that ruins a network; the variance of a "
+                    "mix, layer by layer; figures and claims of CTL on ResNet-18"),
     Chapter("03_averaging", "lessons.averaging", panels=5, slider="α over three models",
             needs_in_full=CIFAR, full=450,
             teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "

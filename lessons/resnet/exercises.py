@@ -10,17 +10,8 @@ from lessons.resnet.experiment import pairs
 
 # -- the solutions, in the few lines that a learner writes ------------------------------------------------
 
-def last_batch(images, batch_size):
-    return images % batch_size or batch_size
-
-
 def channel_statistics(h):
     return h.mean((0, 2, 3)), h.var((0, 2, 3), unbiased=False)
-
-
-def paired(right_a, right_b):
-    apart = right_a.double() - right_b.double()
-    return apart.mean(), apart.std() / len(apart) ** 0.5
 
 
 def mixed_variance(var_i, var_j, correlation, alpha):
@@ -28,79 +19,16 @@ def mixed_variance(var_i, var_j, correlation, alpha):
     return alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + 2 * alpha * (1 - alpha) * covariance
 
 
-# -- 2.1 and 2.2 ---------------------------------------------------------------------------------------
-
-_IMAGES = [
-    Wrong(20_000,
-          "That is what the source prints, and it is right for Rotated MNIST: two tasks with 10,000 test "
-          "images each. CIFAR-100 has 10,000 test images in all, and a split is a twentieth of them."),
-    Wrong(10_000, "That is the whole test part, all 100 classes. A pair of splits has ten classes."),
-    Wrong(500, "That is one split. A pair is evaluated on the union of its two tasks."),
-    Wrong(5_000,
-          "Those are the training images of a pair: 500 of each class. Of test images there are 100 a "
-          "class."),
-    Wrong(2_500, "Those are the training images of one split. Asked are test images, 100 a class, of two splits."),
-    Wrong(6_000, "You counted training images too: 500 + 100 of each class. Only the 100 test images count."),
-    Wrong(2_000, "That is all four tasks. A pair has two."),
-    Wrong(100, "That is one class of test images. How many classes has a split, and how many splits a pair?"),
-    Wrong(10, "That is how many classes a pair has. Each has 100 test images."),
-    Wrong(200, "Two times 100 would be two classes. A split has five, and a pair two splits."),
-    Wrong(400, "Four times 100 would be four classes. A pair has two splits of five classes."),
-]
+def paired(right_a, right_b):
+    apart = right_a.double() - right_b.double()
+    return apart.mean(), apart.std() / len(apart) ** 0.5
 
 
-def _sizes():
-    """Batches that leave a few images, none, and more than there are; a small one first, and not only 64."""
-    return [(7, 3), (6, 3), (8, 3), (2, 5), (2500, 64), (2496, 64), (60_000, 64), (10, 64), (1000, 48), (5, 1)]
+def last_batch(images, batch_size):
+    return images % batch_size or batch_size
 
 
-def _subtracted(images, batch_size):
-    while images > 0:
-        images -= batch_size
-    return images
-
-
-_LAST_BATCH = [
-    Wrong(lambda images, batch_size: images % batch_size,
-          "Right until the images fit exactly: then the remainder is 0, but the last batch is a full one."),
-    Wrong(lambda images, batch_size: images // batch_size,
-          "This counts the full batches. How many images are left after them?"),
-    Wrong(lambda images, batch_size: math.ceil(images / batch_size),
-          "This counts the batches, the last one too. How many images does that one hold?"),
-    Wrong(lambda images, batch_size: batch_size - images % batch_size,
-          "This is what is missing to a full batch, not what is in it."),
-    Wrong(lambda images, batch_size: -images % batch_size,
-          "This is what is missing to a full batch, not what is in it; at least it is 0 where nothing is missing."),
-    Wrong(lambda images, batch_size: images - images // batch_size,
-          "images // batch_size counts batches, not images: multiply by batch_size before you subtract."),
-    Wrong(lambda images, batch_size: batch_size,
-          "Only if the images fit exactly. A data loader hands out what is left as a smaller batch, "
-          "unless told to drop it."),
-    Wrong(lambda images, batch_size: min(images, batch_size),
-          "That is the first batch: full, unless there are too few images. The last one holds what is left over."),
-    Wrong(lambda images, batch_size: images % 64 or 64,
-          "Right for batches of 64. The function is asked for others too: use batch_size."),
-    Wrong(lambda images, batch_size: images % batch_size or images,
-          "Where nothing is left over you give back all images. The last batch is a full one then."),
-    Wrong(lambda images, batch_size: max(1, images % batch_size),
-          "Where nothing is left over you say 1. The last batch is a full one then."),
-    Wrong(lambda images, batch_size: (images - 1) % batch_size,
-          "That is the last image's place in its batch, counted from 0. So many images and one more are in it."),
-    Wrong(lambda images, batch_size: batch_size if images % batch_size else images % batch_size,
-          "The two branches are exchanged: where something is left over, that is the last batch."),
-    Wrong(lambda images, batch_size: images % batch_size + 1,
-          "That is one too many. The remainder is the last batch already, unless it is 0."),
-    Wrong(_subtracted,
-          "You take away one batch too many, the last one itself. Stop while there is still something left."),
-    Wrong(lambda images, batch_size: images - batch_size * round(images / batch_size),
-          "round() goes up where more than half a batch is left, and then you subtract more images than there are."),
-    Wrong(lambda images, batch_size: images / batch_size - images // batch_size,
-          "That is the last batch as a share of a full one. Asked is a number of images."),
-    Wrong(divmod, "divmod gives two numbers, the full batches and what is left. Asked is one, a number of images."),
-]
-
-
-# -- 2.3 ---------------------------------------------------------------------------------------------
+# -- 2.1 ---------------------------------------------------------------------------------------------
 
 def _features():
     generator = torch.Generator().manual_seed(2)
@@ -122,7 +50,7 @@ _ALL = (0, 2, 3)  # every dimension but the channels'
 
 
 def _with_mean(var):
-    """A wrong answer to 2.3 whose mean is right."""
+    """A wrong answer to 2.1 whose mean is right."""
     return lambda h: (h.mean(_ALL), var(h))
 
 
@@ -196,14 +124,160 @@ _STATISTICS = [
     Wrong(_with_mean(lambda h: (_deviations(h) ** 2).sum(_ALL)),
           "You summed the squared deviations: divide by how many there are."),
     Wrong(_with_mean(lambda h: h.var(_ALL, unbiased=False) + 1e-5),
-          "You added eps. It belongs to the normalising, the next exercise; here the variance itself is asked."),
+          "You added eps. It belongs to the normalising, and here the variance itself is asked."),
     Wrong(lambda h: h.mean(_ALL), "That is the mean alone. Asked are two tensors, (mean, var)."),
     Wrong(lambda h: (h.mean(), h.var(unbiased=False)),
           "One number for all channels together. Each channel has its own."),
 ]
 
 
-# -- 2.4 ---------------------------------------------------------------------------------------------
+# -- 2.2 ---------------------------------------------------------------------------------------------
+
+def _variances():
+    return [(4.0, 9.0, 0.5, 0.25), (1.0, 1.0, 0.2, 0.5), (2.0, 0.5, 0.9, 0.25), (1.0, 3.0, -0.3, 0.75),
+            (2.0, 4.0, 0.5, 1.0)]
+
+
+def _with_cross(cross):
+    """A wrong answer to 2.2: the squares are right, the cross term is cross(correlation, var_i, var_j, alpha)."""
+    return lambda var_i, var_j, correlation, alpha: (
+        alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + cross(correlation, var_i, var_j, alpha))
+
+
+def _crossed(covariance):
+    """A wrong answer to 2.2 that gets all right but the covariance."""
+    return _with_cross(lambda r, p, q, alpha: 2 * alpha * (1 - alpha) * covariance(r, p, q))
+
+
+_VARIANCE = [
+    Wrong(lambda var_i, var_j, correlation, alpha: alpha * var_i + (1 - alpha) * var_j,
+          "This is the mix of the variances, exactly what interpolating the running statistics does. The "
+          "variance of the mix is another thing: expand the square of α·a + (1 − α)·b."),
+    Wrong(_with_cross(lambda r, p, q, alpha: 0),
+          "Right if the two were uncorrelated. Expanding the square leaves a cross term, 2·α·(1 − α) "
+          "times the covariance."),
+    Wrong(lambda p, q, r, alpha: 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5,
+          "That is the cross term alone. The squares α²·var_i and (1 − α)²·var_j come to it."),
+    Wrong(lambda p, q, r, alpha: r * (alpha * p + (1 - alpha) * q),
+          "The correlation belongs to the cross term alone: uncorrelated channels would have no variance here."),
+    Wrong(_crossed(lambda r, p, q: r),
+          "The cross term needs the covariance; a correlation is the covariance divided by both standard "
+          "deviations."),
+    Wrong(_with_cross(lambda r, p, q, alpha: alpha * (1 - alpha) * r * (p * q) ** 0.5),
+          "The cross term appears twice when the square is expanded: a·b and b·a."),
+    Wrong(_crossed(lambda r, p, q: r * p * q),
+          "A covariance is the correlation times both standard deviations; you multiplied by both variances."),
+    Wrong(_crossed(lambda r, p, q: -r * (p * q) ** 0.5),
+          "The cross term has the wrong sign: that is the variance of α·a − (1 − α)·b. What agrees adds up."),
+    Wrong(_crossed(lambda r, p, q: r * p ** 0.5 * q),
+          "In the cross term only one of the two variances has its root."),
+    Wrong(_crossed(lambda r, p, q: r * (p + q) / 2),
+          "For the covariance you took the mean of the two variances: it is the correlation times the product of both "
+          "standard deviations."),
+    Wrong(_crossed(lambda r, p, q: r ** 2 * (p * q) ** 0.5),
+          "You squared the correlation. It enters the covariance as it is, with its sign."),
+    Wrong(_with_cross(lambda r, p, q, alpha: 2 * r * (p * q) ** 0.5),
+          "The cross term lacks the shares: a comes with α and b with 1 − α, so their product with both."),
+    Wrong(_with_cross(lambda r, p, q, alpha: 2 * alpha * r * (p * q) ** 0.5),
+          "The cross term has a's share but not b's: (1 − α) is missing."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 1 - alpha),
+          "The ends are swapped: a, with variance var_i, gets the share α, and b the rest."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 0.5),
+          "That is half of each whatever α is: use alpha."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p ** 2, q ** 2, r, alpha),
+          "You squared the variances, as if they were standard deviations. var_i and var_j are squares already."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, alpha) ** 0.5,
+          "That is the standard deviation of the mix: asked is its square, the variance."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, 1, alpha),
+          "Right if the two were perfectly correlated: then standard deviations mix like the features. Use the "
+          "correlation that is given."),
+    Wrong(lambda p, q, r, alpha: alpha * p + (1 - alpha) * q + 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5,
+          "The cross term is right. The shares of the two variances are squared too: α² and (1 − α)²."),
+    Wrong(lambda p, q, r, alpha: (
+        alpha ** 2 * p + (1 - alpha ** 2) * q + 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5),
+          "1 - alpha ** 2 squares α alone. b's share is squared as a whole: (1 - alpha) ** 2."),
+    Wrong(lambda p, q, r, alpha: (1 + r) / 2 * (alpha * p + (1 - alpha) * q),
+          "(1 + correlation)/2 holds for equal variances half-way. Expand the square for any α and any variances."),
+    Wrong(_crossed(lambda r, p, q: r * torch.sqrt(p * q)),
+          "torch.sqrt takes tensors only, and here are plain numbers: write ** 0.5."),
+    Wrong(lambda p, q, r, alpha: alpha ^ 2 * p,
+          "In Python ^ is no power: write alpha ** 2."),
+]
+
+
+# -- 2.4 and 2.6 ---------------------------------------------------------------------------------------
+
+_IMAGES = [
+    Wrong(20_000,
+          "That is what the source prints, and it is right for Rotated MNIST: two tasks with 10,000 test "
+          "images each. CIFAR-100 has 10,000 test images in all, and a split is a twentieth of them."),
+    Wrong(10_000, "That is the whole test part, all 100 classes. A pair of splits has ten classes."),
+    Wrong(500, "That is one split. A pair is evaluated on the union of its two tasks."),
+    Wrong(5_000,
+          "Those are the training images of a pair: 500 of each class. Of test images there are 100 a "
+          "class."),
+    Wrong(2_500, "Those are the training images of one split. Asked are test images, 100 a class, of two splits."),
+    Wrong(6_000, "You counted training images too: 500 + 100 of each class. Only the 100 test images count."),
+    Wrong(2_000, "That is all four tasks. A pair has two."),
+    Wrong(100, "That is one class of test images. How many classes has a split, and how many splits a pair?"),
+    Wrong(10, "That is how many classes a pair has. Each has 100 test images."),
+    Wrong(200, "Two times 100 would be two classes. A split has five, and a pair two splits."),
+    Wrong(400, "Four times 100 would be four classes. A pair has two splits of five classes."),
+]
+
+
+def _sizes():
+    """Batches that leave a few images, none, and more than there are; a small one first, and not only 64."""
+    return [(7, 3), (6, 3), (8, 3), (2, 5), (2500, 64), (2496, 64), (60_000, 64), (10, 64), (1000, 48), (5, 1)]
+
+
+def _subtracted(images, batch_size):
+    while images > 0:
+        images -= batch_size
+    return images
+
+
+_LAST_BATCH = [
+    Wrong(lambda images, batch_size: images % batch_size,
+          "Right until the images fit exactly: then the remainder is 0, but the last batch is a full one."),
+    Wrong(lambda images, batch_size: images // batch_size,
+          "This counts the full batches. How many images are left after them?"),
+    Wrong(lambda images, batch_size: math.ceil(images / batch_size),
+          "This counts the batches, the last one too. How many images does that one hold?"),
+    Wrong(lambda images, batch_size: batch_size - images % batch_size,
+          "This is what is missing to a full batch, not what is in it."),
+    Wrong(lambda images, batch_size: -images % batch_size,
+          "This is what is missing to a full batch, not what is in it; at least it is 0 where nothing is missing."),
+    Wrong(lambda images, batch_size: images - images // batch_size,
+          "images // batch_size counts batches, not images: multiply by batch_size before you subtract."),
+    Wrong(lambda images, batch_size: batch_size,
+          "Only if the images fit exactly. A data loader hands out what is left as a smaller batch, "
+          "unless told to drop it."),
+    Wrong(lambda images, batch_size: min(images, batch_size),
+          "That is the first batch: full, unless there are too few images. The last one holds what is left over."),
+    Wrong(lambda images, batch_size: images % 64 or 64,
+          "Right for batches of 64. The function is asked for others too: use batch_size."),
+    Wrong(lambda images, batch_size: images % batch_size or images,
+          "Where nothing is left over you give back all images. The last batch is a full one then."),
+    Wrong(lambda images, batch_size: max(1, images % batch_size),
+          "Where nothing is left over you say 1. The last batch is a full one then."),
+    Wrong(lambda images, batch_size: (images - 1) % batch_size,
+          "That is the last image's place in its batch, counted from 0. So many images and one more are in it."),
+    Wrong(lambda images, batch_size: batch_size if images % batch_size else images % batch_size,
+          "The two branches are exchanged: where something is left over, that is the last batch."),
+    Wrong(lambda images, batch_size: images % batch_size + 1,
+          "That is one too many. The remainder is the last batch already, unless it is 0."),
+    Wrong(_subtracted,
+          "You take away one batch too many, the last one itself. Stop while there is still something left."),
+    Wrong(lambda images, batch_size: images - batch_size * round(images / batch_size),
+          "round() goes up where more than half a batch is left, and then you subtract more images than there are."),
+    Wrong(lambda images, batch_size: images / batch_size - images // batch_size,
+          "That is the last batch as a share of a full one. Asked is a number of images."),
+    Wrong(divmod, "divmod gives two numbers, the full batches and what is left. Asked is one, a number of images."),
+]
+
+
+# -- 2.5 ---------------------------------------------------------------------------------------------
 
 def _pairs_of_networks():
     """What two networks say of the same images: alike, one much better, and one a little worse."""
@@ -218,12 +292,12 @@ def _pairs_of_networks():
 
 
 def _counted(function):
-    """A wrong answer to 2.4 that makes numbers of true and false."""
+    """A wrong answer to 2.5 that makes numbers of true and false."""
     return lambda right_a, right_b: function(right_a.double(), right_b.double())
 
 
 def _with_error(error):
-    """A wrong answer to 2.4 whose difference is right."""
+    """A wrong answer to 2.5 whose difference is right."""
     return _counted(lambda a, b: ((a - b).mean(), error(a, b)))
 
 
@@ -286,107 +360,9 @@ _PAIRED = [
 ]
 
 
-# -- 2.5 ---------------------------------------------------------------------------------------------
-
-def _variances():
-    return [(4.0, 9.0, 0.5, 0.25), (1.0, 1.0, 0.2, 0.5), (2.0, 0.5, 0.9, 0.25), (1.0, 3.0, -0.3, 0.75),
-            (2.0, 4.0, 0.5, 1.0)]
-
-
-def _with_cross(cross):
-    """A wrong answer to 2.5: the squares are right, the cross term is cross(correlation, var_i, var_j, alpha)."""
-    return lambda var_i, var_j, correlation, alpha: (
-        alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + cross(correlation, var_i, var_j, alpha))
-
-
-def _crossed(covariance):
-    """A wrong answer to 2.5 that gets all right but the covariance."""
-    return _with_cross(lambda r, p, q, alpha: 2 * alpha * (1 - alpha) * covariance(r, p, q))
-
-
-_VARIANCE = [
-    Wrong(lambda var_i, var_j, correlation, alpha: alpha * var_i + (1 - alpha) * var_j,
-          "This is the mix of the variances, exactly what interpolating the running statistics does. The "
-          "variance of the mix is another thing: expand the square of α·a + (1 − α)·b."),
-    Wrong(_with_cross(lambda r, p, q, alpha: 0),
-          "Right if the two were uncorrelated. Expanding the square leaves a cross term, 2·α·(1 − α) "
-          "times the covariance."),
-    Wrong(lambda p, q, r, alpha: 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5,
-          "That is the cross term alone. The squares α²·var_i and (1 − α)²·var_j come to it."),
-    Wrong(lambda p, q, r, alpha: r * (alpha * p + (1 - alpha) * q),
-          "The correlation belongs to the cross term alone: uncorrelated channels would have no variance here."),
-    Wrong(_crossed(lambda r, p, q: r),
-          "The cross term needs the covariance; a correlation is the covariance divided by both standard "
-          "deviations."),
-    Wrong(_with_cross(lambda r, p, q, alpha: alpha * (1 - alpha) * r * (p * q) ** 0.5),
-          "The cross term appears twice when the square is expanded: a·b and b·a."),
-    Wrong(_crossed(lambda r, p, q: r * p * q),
-          "A covariance is the correlation times both standard deviations; you multiplied by both variances."),
-    Wrong(_crossed(lambda r, p, q: -r * (p * q) ** 0.5),
-          "The cross term has the wrong sign: that is the variance of α·a − (1 − α)·b. What agrees adds up."),
-    Wrong(_crossed(lambda r, p, q: r * p ** 0.5 * q),
-          "In the cross term only one of the two variances has its root."),
-    Wrong(_crossed(lambda r, p, q: r * (p + q) / 2),
-          "For the covariance you took the mean of the two variances: it is the correlation times the product of both "
-          "standard deviations."),
-    Wrong(_crossed(lambda r, p, q: r ** 2 * (p * q) ** 0.5),
-          "You squared the correlation. It enters the covariance as it is, with its sign."),
-    Wrong(_with_cross(lambda r, p, q, alpha: 2 * r * (p * q) ** 0.5),
-          "The cross term lacks the shares: a comes with α and b with 1 − α, so their product with both."),
-    Wrong(_with_cross(lambda r, p, q, alpha: 2 * alpha * r * (p * q) ** 0.5),
-          "The cross term has a's share but not b's: (1 − α) is missing."),
-    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 1 - alpha),
-          "The ends are swapped: a, with variance var_i, gets the share α, and b the rest."),
-    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 0.5),
-          "That is half of each whatever α is: use alpha."),
-    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p ** 2, q ** 2, r, alpha),
-          "You squared the variances, as if they were standard deviations. var_i and var_j are squares already."),
-    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, alpha) ** 0.5,
-          "That is the standard deviation of the mix: asked is its square, the variance."),
-    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, 1, alpha),
-          "Right if the two were perfectly correlated: then standard deviations mix like the features. Use the "
-          "correlation that is given."),
-    Wrong(lambda p, q, r, alpha: alpha * p + (1 - alpha) * q + 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5,
-          "The cross term is right. The shares of the two variances are squared too: α² and (1 − α)²."),
-    Wrong(lambda p, q, r, alpha: (
-        alpha ** 2 * p + (1 - alpha ** 2) * q + 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5),
-          "1 - alpha ** 2 squares α alone. b's share is squared as a whole: (1 - alpha) ** 2."),
-    Wrong(lambda p, q, r, alpha: (1 + r) / 2 * (alpha * p + (1 - alpha) * q),
-          "(1 + correlation)/2 holds for equal variances half-way. Expand the square for any α and any variances."),
-    Wrong(_crossed(lambda r, p, q: r * torch.sqrt(p * q)),
-          "torch.sqrt takes tensors only, and here are plain numbers: write ** 0.5."),
-    Wrong(lambda p, q, r, alpha: alpha ^ 2 * p,
-          "In Python ^ is no power: write alpha ** 2."),
-]
-
-
 EXERCISES = [
     Exercise(
-        "2.1", "how many test images does a pair have?", 2, 1000,
-        wrong=_IMAGES,
-        hints=[
-            "CIFAR-100 has 100 classes with 500 training and 100 test images each.",
-            "A split has five classes.",
-            "The source evaluates a pair on both of its tasks together.",
-        ],
-        praise="The printed 20,000 cannot be met by any selection from the test part; it looks carried over from "
-               "Rotated MNIST. With a thousand images an accuracy has a standard error of up to 1.6 points. Remember "
-               "that when two of them are compared."),
-
-    Exercise(
-        "2.2", "the last batch", 3, algorithms.last_batch,
-        teaching=last_batch,
-        cases=_sizes,
-        wrong=_LAST_BATCH,
-        hints=[
-            "Full batches take away a multiple of batch_size.",
-            "% gives the remainder.",
-            "What if the remainder is 0?",
-        ],
-        praise="2,500 images in batches of 64 leave a batch of 4. Keep that number in mind."),
-
-    Exercise(
-        "2.3", "mean and variance of a channel", 5, algorithms.channel_statistics,
+        "2.1", "mean and variance of a channel", 5, algorithms.channel_statistics,
         teaching=channel_statistics,
         cases=_statistics_cases,
         wrong=_STATISTICS,
@@ -399,7 +375,51 @@ EXERCISES = [
         tolerance=2e-6),
 
     Exercise(
-        "2.4", "is it more than chance?", 5, pairs.paired,
+        "2.2", "the variance of a mix", 7, algorithms.mixed_variance,
+        teaching=mixed_variance,
+        cases=_variances,
+        wrong=_VARIANCE,
+        hints=[
+            "Var(α·a + (1 − α)·b) = α²·Var(a) + (1 − α)²·Var(b) + 2·α·(1 − α)·Cov(a, b).",
+            "Cov(a, b) = correlation · √(var_i · var_j).",
+        ],
+        praise="With equal variances and α = ½ this is (1 + correlation)/2 of them. Only perfectly correlated "
+               "channels keep their variance.",
+        tolerance=1e-5),
+
+    Exercise(
+        "2.3", "when does the choice matter?", 4, "c",
+        wrong=[
+            Wrong("a",
+                  "Look at the left-hand picture: in the first blocks the curves lie on each other, and in "
+                  "the last ones the gap is away from 0 under all three."),
+            Wrong("b",
+                  "Look at the middle picture: under which treatment does coef fall from block to block, and "
+                  "under which does it stay near 1 up to block 8?"),
+            Wrong("d",
+                  "Batch statistics and re-estimated ones give nearly the same curves: both describe the network "
+                  "that is really there."),
+        ],
+        hints=[
+            "Compare the curves in the left-hand picture, then in the middle one.",
+            "Direction and length are two questions.",
+        ],
+        praise="So a claim about the length of features must say which statistics were used."),
+
+    Exercise(
+        "2.4", "how many test images does a pair have?", 2, 1000,
+        wrong=_IMAGES,
+        hints=[
+            "CIFAR-100 has 100 classes with 500 training and 100 test images each.",
+            "A split has five classes.",
+            "The source evaluates a pair on both of its tasks together.",
+        ],
+        praise="The printed 20,000 cannot be met by any selection from the test part; it looks carried over from "
+               "Rotated MNIST. With a thousand images an accuracy has a standard error of up to 1.6 points. Remember "
+               "that when two of them are compared."),
+
+    Exercise(
+        "2.5", "is it more than chance?", 5, pairs.paired,
         teaching=paired,
         cases=_pairs_of_networks,
         wrong=_PAIRED,
@@ -413,35 +433,14 @@ EXERCISES = [
         tolerance=2e-5),
 
     Exercise(
-        "2.5", "the variance of a mix", 7, algorithms.mixed_variance,
-        teaching=mixed_variance,
-        cases=_variances,
-        wrong=_VARIANCE,
+        "2.6", "the last batch", 3, algorithms.last_batch,
+        teaching=last_batch,
+        cases=_sizes,
+        wrong=_LAST_BATCH,
         hints=[
-            "Var(α·a + (1 − α)·b) = α²·Var(a) + (1 − α)²·Var(b) + 2·α·(1 − α)·Cov(a, b).",
-            "Cov(a, b) = correlation · √(var_i · var_j).",
+            "Full batches take away a multiple of batch_size.",
+            "% gives the remainder.",
+            "What if the remainder is 0?",
         ],
-        praise="With equal variances and α = ½ this is (1 + correlation)/2 of them. Only perfectly correlated "
-               "channels keep their variance.",
-        tolerance=1e-5),
-
-    Exercise(
-        "2.6", "when does the choice matter?", 4, "c",
-        wrong=[
-            Wrong("a",
-                  "Look at the left-hand picture: in the first blocks the three curves lie on each other, and in "
-                  "the last ones the gap is away from 0 under all three."),
-            Wrong("b",
-                  "Look at the middle picture: under which treatment does coef fall from block to block, and "
-                  "under which does it stay near 1 up to block 8?"),
-            Wrong("d",
-                  "Batch statistics and re-estimated ones give nearly the same curves: both describe the network "
-                  "that is really there."),
-        ],
-        hints=[
-            "Compare the three curves in the left-hand picture, then in the middle one.",
-            "Direction and length are two questions.",
-        ],
-        praise="Whether features point the right way is a question about the weights; how long they are is "
-               "decided by the statistics. A claim about coef must say which ones were used."),
+        praise="2,500 images in batches of 64 leave a batch of 4. Keep that number in mind."),
 ]

@@ -8,18 +8,13 @@ def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
     sweep = experiment.pairs.run("quick", 0)
     amounts = experiment.amounts.run("quick", 0)
-    of_steps = experiment.steps.run("quick", 0)
-    steps, gap, coef, batchnorm, pretraining, answers = said
+    gap, batchnorm, pretraining, answers = said
     assert all("α = 0.75" in text for text in (gap, answers))
-    assert all("α = 0.50" in text for text in (coef, batchnorm, pretraining))
-    after = of_steps.right.sel(images=16, treatment="interpolated").astype(float)
-    assert "training step on 16 images" in steps and f"{after.mean().item():.3f} with running statistics" in steps
+    assert all("α = 0.50" in text for text in (batchnorm, pretraining))
     own = at(sweep, pair="splits 1 and 2", alpha=0.75, treatment="interpolated")
     for value in own.gap_mean.values:
         assert f"{value:.4f}" in gap
     half_way = at(sweep, pair="splits 1 and 2", alpha=0.5)
-    for value in half_way.coef_median.sel(treatment="interpolated").values:
-        assert f"{value:.2f}" in coef
     for treatment in TREATMENTS:
         block = half_way.sel(treatment=treatment, layer="block 7")
         right = half_way.right.sel(treatment=treatment, place="half-way").astype(float).mean().item()

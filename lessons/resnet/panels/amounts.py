@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
+from lessons.kit.page import Markup, Page, paragraph, quiet, reading, said, table
 from lessons.kit.sweep import at, caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
 from lessons.lines.numbers import SHOWN_ALPHAS
@@ -106,13 +106,40 @@ def _caption(sweep):
 
 # -- in words --------------------------------------------------------------------------------------
 
+def reading_of_pretraining(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
+    """What the last amount of pretraining changes, beside none."""
+    part = sweep.sel(treatment=treatment, alpha=0.5, layer=BLOCKS[-1])
+    share, accuracy = (part.gap_mean / part.own_mean).values, _scores(sweep, treatment)["network"]
+    smaller = share[-1] < (1 - MUCH) * share[0]
+    return reading("With pretraining the gap is smaller" if smaller else "Does pretraining make the gap smaller?", """
+        In the last block it is {first:.0%} of the distance between A and B without any pretraining, and {last:.0%}
+        after pretraining on {amount}. The accuracy of the midpoint changes {compared}.""",
+                   first=share[0], last=share[-1], amount=names(sweep.amount)[-1],
+                   compared=_compared(sweep, accuracy, 0, -1))
+
+
+def reading_of_variety(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
+    """More steps or more splits, in the last block, for a sweep that has `SAME_STEPS`."""
+    part = sweep.sel(treatment=treatment, alpha=0.5, layer=BLOCKS[-1])
+    places = [names(sweep.amount).index(name) for name in SAME_STEPS]
+    once, twice, varied = (part.gap_mean / part.own_mean).values[places]
+    gain = Difference.of(*_scores(sweep, treatment)["network"][places[:0:-1]], 2 * sweep.sizes["image"])
+    variety = varied < (1 - MUCH) * min(once, twice) and abs(twice - once) <= MUCH * once and gain.value > 0
+    return reading("More splits helped, and more steps on one split did not" if variety and gain.is_news else
+                   "More steps or more variety?", """
+        In the last block the gap is {once:.0%} of the distance between A and B after 10 passes over one split, and
+        {twice:.0%} after twice as many. With these steps spread over other splits it is {varied:.0%}, and the midpoint
+        is {gain} points more accurate{doubt}. (One seed, statistics estimated anew.)""", once=once, twice=twice,
+                   varied=varied, gain=gain, doubt=gain.doubt())
+
+
 def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
     """What the amount of pretraining changes, with this sweep's numbers, half-way between the two networks."""
     part = sweep.sel(treatment=treatment, alpha=0.5)
     share = part.gap_mean / part.own_mean
     scores = _scores(sweep, treatment)
-    head = ("pretrained on", "steps", "the ends, own tasks", "half-way", "mixed outputs", "gap / own distance, block 1",
-            "gap / own distance, block 8", "coef, block 8")
+    head = ("pretrained on", "steps", "the endpoints, own tasks", "midpoint", "mixed outputs",
+            "gap / distance, block 1", "gap / distance, block 8", "coef, block 8")
     rows = []
     for place, amount in enumerate(map(str, part.amount.values)):
         now = part.sel(amount=amount)
@@ -123,7 +150,8 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -
                      f"{now.coef_mean.sel(layer='block 8').item():.2f}"))
     in_block_8 = share.sel(layer="block 8")
     verdict = said("""From the first row to the last, the gap in block 8 goes from {first:.0%} to {last:.0%} of the
-                      ends' own distance, the accuracy half-way from {before:.2f} to {after:.2f} ({verdict}).""",
+                      distance between the endpoints, and the accuracy of the midpoint from {before:.2f} to {after:.2f}
+                      ({verdict}).""",
                    first=in_block_8[0].item(), last=in_block_8[-1].item(), before=scores["network"][0],
                    after=scores["network"][-1], verdict=_compared(sweep, scores["network"], 0, -1))
     verdict += " " + _at_equal_steps(sweep, in_block_8.values, scores["network"])
@@ -143,9 +171,10 @@ def _at_equal_steps(sweep, shares, accuracy):
         return ""
     once, twice, varied = (amounts[name] for name in SAME_STEPS)
     return said(Markup("""
-                   <b>More steps or more variety?</b> Twice the steps on the same split: block 8 goes from {once:.0%}
-                   to {twice:.0%}, the accuracy half-way changes {longer}. As many steps on ten splits, none of them
-                   a finetuning task: {varied:.0%}, and beside twice the steps the accuracy changes {wider}."""),
+                   <b>More steps or more variety?</b> With twice the steps on the same split, block 8 goes from
+                   {once:.0%} to {twice:.0%}, and the accuracy of the midpoint changes {longer}. With as many steps on
+                   ten splits, none of them a finetuning task, it is {varied:.0%}, and compared with twice the steps the
+                   accuracy changes {wider}."""),
                 once=shares[once], twice=shares[twice], varied=shares[varied],
                 longer=_compared(sweep, accuracy, once, twice), wider=_compared(sweep, accuracy, twice, varied))
 
@@ -158,5 +187,10 @@ def more_pretraining(sweep: xarray.Dataset | None):
                        and measures them.""")
         return Page(text, Markup("<p><i>{}</i></p>").format(text))
     picture = pretraining(sweep).set(treatment="re-estimated", amount=names(sweep.amount)[-1])
-    words = reading_of_amounts(sweep)
+    words = reading_of_variety(sweep)
     return Page(words.text, picture.still() + words.page)
+
+
+def in_a_table(sweep: xarray.Dataset | None) -> Page:
+    """The table of `reading_of_amounts` for profile "full", where the repository or the profile has it."""
+    return more_pretraining(None) if sweep is None else reading_of_amounts(sweep)

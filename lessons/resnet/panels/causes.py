@@ -8,39 +8,92 @@ from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.resnet.experiment.causes import TREATMENTS, summary
 
-_LOOKS = {"share": ("the network half-way", Look(BLUE, "o")),
+_LOOKS = {"share": ("the midpoint", Look(BLUE, "o")),
           "alone": ("one block alone, given the exact mix", Look(ORANGE, "s")),
-          "pooled": ("the network, pixels averaged first", Look(GREEN, "^", "--"))}
+          "pooled": ("the midpoint, pixels averaged first", Look(GREEN, "^", "--"))}
 
 
 @still
 def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
-    """Per block, the gap as a share of the ends' own distance: as it is, of the block alone, and with pixels averaged;
-    right, how much of the last block's gap is left when a block is given the exact mix."""
+    """Per block, the gap as a share of the distance between the endpoints: as it is, and of the block alone; right, how
+    much of the last block's gap remains when a block is given the exact mix."""
     means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
     blocks = sweep.block.values
     fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(3, 2))
-    for name, (label, look) in _LOOKS.items():
-        left.plot(blocks, means[name], color=look.colour, marker=look.marker, linestyle=look.line, label=label)
-    left.set(ylabel="gap, share of own distance", ylim=(0, None), title="What is missed, block by block")
-    left.yaxis.set_major_locator(MultipleLocator(0.05))
+    _curves(left, means, ("share", "alone"))
+    left.set(title="The gap, block by block")
     right.bar(blocks, means["left"], color=BLACK, width=0.6)
     for block, value in zip(blocks, means["left"].values):
         right.text(block, value + 0.01, f"{abs(value):.0%}", ha="center", va="bottom", fontsize=9.5)
-    right.set(ylim=(0, 1.12), ylabel="left of the gap in block 8", title="Given the mix in this block")
-    for ax in (left, right):
-        ax.set(xlabel="block", xticks=blocks)
-        plotting.in_percent(ax.yaxis)
-        ax.grid(False, axis="x")
+    right.set(ylim=(0, 1.12), ylabel="what remains of the gap in block 8", title="Given the mix in this block",
+              xlabel="block", xticks=blocks)
+    plotting.in_percent(right.yaxis)
+    right.grid(False, axis="x")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     numbers = []
     for block in blocks:
         at_block = {name: values.sel(block=block).item() for name, values in means.items()}
-        numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}, with pixels averaged {pooled:.1%}; given
-                               the mix here, {left:.0%} of block 8's gap is left""", block=block, **at_block))
-    alt = f"The gap as a share of the ends' own distance, mean over the pairs. {'; '.join(numbers)}."
-    below = f" Half-way, mean over the pairs, BatchNorm statistics {treatment}."
-    return plotting.show(fig, alt, caption(sweep) + below)
+        numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}; given the mix here, {left:.0%} of block
+                               8's gap remains""", block=block, **at_block))
+    alt = f"The gap as a share of the distance between the endpoints, mean over the pairs. {'; '.join(numbers)}."
+    return plotting.show(fig, alt, caption(sweep) + _below(treatment))
+
+
+@still
+def pooled(sweep: xarray.Dataset, treatment: str = "re-estimated"):
+    """Per block, the gap as a share of the distance between the endpoints: as it is, and with each channel averaged
+    over its pixels."""
+    means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
+    fig, ax = plotting.figure(height=3.4, width=7.2)
+    _curves(ax, means, ("share", "pooled"))
+    ax.set(title="The gap with and without a mean over the pixels")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    numbers = [said("block {block}: {share:.1%}, with pixels averaged {pooled:.1%}", block=block,
+                    **{name: means[name].sel(block=block).item() for name in ("share", "pooled")})
+               for block in sweep.block.values]
+    alt = f"The gap as a share of the distance between the endpoints, mean over the pairs. {'; '.join(numbers)}."
+    return plotting.show(fig, alt, caption(sweep) + _below(treatment))
+
+
+def _curves(ax, means, names):
+    """Draw some of `_LOOKS` over the blocks."""
+    for name in names:
+        label, look = _LOOKS[name]
+        ax.plot(means[name].block, means[name], color=look.colour, marker=look.marker, linestyle=look.line, label=label)
+    ax.set(ylabel="gap, share of the distance A to B", ylim=(0, None), xlabel="block", xticks=means["share"].block)
+    ax.yaxis.set_major_locator(MultipleLocator(0.05))
+    plotting.in_percent(ax.yaxis)
+    ax.grid(False, axis="x")
+
+
+def _below(treatment):
+    """The end of a caption."""
+    return f" At the midpoint, mean over the pairs, BatchNorm statistics {treatment}."
+
+
+def reading_of_blame(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
+    """Whether a single block has the gap of the last one, and how much of it remains after a repair in the middle."""
+    means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
+    alone, share = means["alone"].isel(block=slice(1, None)), means["share"].sel(block=8).item()
+    single = alone.max().item() < share / 2
+    middle = means["left"].sel(block=4).item()
+    later = " So most of it arises in the blocks after that." if middle > 0.5 else ""
+    return reading("No single block is to blame" if single else "Does a single block explain the gap?", """
+        Given the exact mix, a block by itself misses {least:.0%} to {most:.0%} of the distance between the endpoints.
+        In the last block the network misses {share:.0%}. If you repair block 4, {middle:.0%} of this gap
+        remains.{later}""", least=alone.min().item(), most=alone.max().item(), share=share, middle=middle, later=later)
+
+
+def reading_of_pooling(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
+    """Behind how many blocks a mean over the pixels makes the gap smaller."""
+    share, averaged = (summary(sweep)[name].sel(treatment=treatment) for name in ("share", "pooled"))
+    smaller = int((averaged < share).isel(block=slice(0, -1)).sum())
+    helps = averaged.sel(block=8).item() < share.sel(block=8).item()
+    return reading("The mean over the pixels makes the gap smaller" if helps else "What does the mean do?", """
+        It takes the gap in the last block from {share:.0%} to {averaged:.0%} of the distance between the endpoints, and
+        it would make the gap smaller behind {fewer} of the seven blocks before it, too. A possible reason is that the
+        mean keeps what the pixels have in common, and lets their errors cancel.""", share=share.sel(block=8).item(),
+                   averaged=averaged.sel(block=8).item(), fewer="all" if smaller == 7 else smaller)
 
 
 def reading_of_growth(sweep: xarray.Dataset) -> Page:
@@ -53,13 +106,13 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     anew = {name: summary(sweep)[name].sel(treatment="re-estimated") for name in ("pooled", "share")}
     smaller = int((anew["pooled"] < anew["share"]).isel(block=slice(0, -1)).sum())
     return reading("What you should have seen", Markup("""
-        <b>Every block misses something by itself, and hands on what was missed before.</b> Given the exact mix, a
-        single block misses {least:.0%} to {most:.0%} of the ends' own distance. No block comes near the {share:.0%}
-        that the network has in block 8. All eight together add up to {sum:.0%}. What is missed early is partly lost on
-        the way: repaired in block 4, the network still has {left_4:.0%} of block 8's gap, repaired in block 7
-        {left_7:.0%}. <b>And behind the last block it is averaging that helps.</b> A mean over the pixels keeps what
-        they have in common. It brings the share in block 8 from {share:.0%} to {pooled:.0%}, and would bring it
-        down behind {fewer} of the seven blocks before (statistics estimated anew)."""),
+        <b>Every block misses something by itself, and passes on what was missed before.</b> Given the exact mix, a
+        single block misses {least:.0%} to {most:.0%} of the distance between the endpoints. No block comes near the
+        {share:.0%} that the network has in block 8. All eight together add up to {sum:.0%}. What is missed early is
+        partly lost on the way. Repaired in block 4, the network still has {left_4:.0%} of block 8's gap, and repaired
+        in block 7 {left_7:.0%}. <b>And behind the last block it is averaging that helps.</b> A mean over the pixels
+        keeps what they have in common. It brings the share in block 8 from {share:.0%} to {pooled:.0%}, and would
+        bring it down behind {fewer} of the seven blocks before (statistics estimated anew)."""),
         least=alone.min().item(), most=alone.max().item(), share=shares["re-estimated"],
         sum=summary(sweep)["alone"].sel(treatment="re-estimated").sum().item(), left_4=half.sel(block=4).item(),
         left_7=half.sel(block=7).item(), pooled=pooled.sel(treatment="re-estimated").item(),
@@ -72,8 +125,7 @@ def reading_of_kinks(sweep: xarray.Dataset) -> Page:
     least, most = means["kinks_least"].min().item(), means["kinks_most"].max().item()
     says = ("kinks make the larger part in every block" if least > 0.5 else
             "kinks make the smaller part in every block" if most < 0.5 else
-            "which of the two is larger cannot be told for every block: it depends on the block, or on the network "
-            "that the ReLUs are frozen at")
+            "which of the two is larger depends on the block, or on the network that the ReLUs are frozen at")
     return reading("Kinks or curvature?", """
         Within one block chapter 1's frozen ReLUs can tell: of what a block misses by itself, kinks make {least:.0%} to
         {most:.0%} (over blocks, treatments of BatchNorm and the network that the ReLUs are frozen at), so {says}.""",

@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import claims, plotting
-from lessons.kit.noise import Difference, error_of_share, with_reach
+from lessons.kit.noise import WIDE, Difference, error_of_share, with_reach
 from lessons.kit.page import Markup, Page, folded, reading, said, table
 from lessons.kit.plotting import BLUE, GREEN, GREY, MARKERS, RED, WithQuartiles, still
 from lessons.kit.sweep import at, caption, names
@@ -28,7 +28,7 @@ from lessons.kit.view import (
 from lessons.lines import panels as lines
 from lessons.lines.panels import by_choice, in_words, said_of, share_of_a
 from lessons.resnet.experiment.line import HUNDRED, POOLED, TEN
-from lessons.resnet.experiment.pairs import PAIRS, accuracies, by_depth, comparisons
+from lessons.resnet.experiment.pairs import PAIRS, accuracies, by_depth, comparisons, half_way
 
 CHANCE = 0.2  # one of a split's five classes
 BLOCKS = tuple(f"block {number}" for number in range(1, 9))
@@ -247,10 +247,10 @@ def finding_of_statistics(interpolated, renewed, gain: Difference) -> str:
     return f"Renewed statistics {done}; {accuracy}"
 
 
-GAINS = {"anew": "half-way: estimated anew, over interpolated", "batch": "half-way: of the batch, over estimated anew",
-         "ends": "at the two ends, on their own tasks: estimated anew, over running",
-         "fresh ends": "half-way: renewed at the ends before they are mixed, over interpolated",
-         "rest": "half-way: estimated anew, over renewed before they are mixed"}
+GAINS = {"anew": "midpoint: estimated anew, over interpolated", "batch": "midpoint: of the batch, over estimated anew",
+         "ends": "endpoints, on their own tasks: estimated anew, over running",
+         "fresh ends": "midpoint: renewed at the endpoints before they are mixed, over interpolated",
+         "rest": "midpoint: estimated anew, over renewed before they are mixed"}
 
 
 def reading_of_treatments(sweep: xarray.Dataset) -> Page:
@@ -258,9 +258,10 @@ def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     gains = {name: Difference(*gain) for name, gain in comparisons(sweep).items()}
     anew = gains["anew"]
     verdict = "Not clear" if not anew.is_news else "Yes" if anew.value > 0 else "No"
-    sentence = said("""{verdict}: estimating anew changes the accuracy half-way, {before:.1%} with interpolated
+    sentence = said("""{verdict}: estimating anew changes the accuracy of the midpoint, {before:.1%} with interpolated
                        statistics, by {gain} points{doubt}. (Mean over all pairs. Behind ±: the standard error of the
-                       difference, from the same {images:,} images.) Is all of it about mixing? Look at the ends.""",
+                       difference, from the same {images:,} images.) Is all of it about mixing? Look at the endpoints.
+                       """,
                     verdict=verdict, before=accuracies(sweep)["interpolated"][0], gain=anew, doubt=anew.doubt(),
                     images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"])
     rows = [(label, f"{gains[name]}", "" if gains[name].is_news else "within the noise")
@@ -270,15 +271,54 @@ def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     return Page(f"{sentence}\n{made.text}", made.page)
 
 
+def reading_of_gain(sweep: xarray.Dataset) -> Page:
+    """Whether new statistics help the midpoint, and whether they help the endpoints too, whose weights nobody mixed."""
+    midpoint, ends = (Difference(*comparisons(sweep)[name]) for name in ("anew", "ends"))
+    helps, both = midpoint.is_news and midpoint.value > 0, ends.is_news and ends.value > 0
+    title = "Do new statistics help the midpoints?"
+    if helps:
+        title = "On average, new statistics help the midpoints" + (", and the endpoints, too" if both else "")
+    return reading(title, """
+        Statistics estimated anew change the accuracy of the six midpoints by {midpoint} points{doubt}, on average. They
+        change that of the four endpoints, where nobody has mixed any weights, by {ends} points{doubt_of_ends}. Single
+        networks can differ, as the picture shows. (Behind ± is the standard error.)""", midpoint=midpoint,
+                   doubt=midpoint.doubt(), ends=ends, doubt_of_ends=ends.doubt())
+
+
+@still
+def gains(sweep: xarray.Dataset):
+    """What statistics estimated anew gain over running ones: at the midpoint of every pair, and in every network on the
+    task that it learned last; with two standard errors."""
+    midpoints = {pair: Difference.paired(*both) for pair, both in half_way(sweep).items()}
+    learned = sweep.own_right.isel(model=slice(1, None))
+    networks = {f"network {int(model)}": Difference.paired(*(learned.sel(model=model, treatment=how)
+                                                             for how in ("re-estimated", "interpolated")))
+                for model in learned.model.values}
+    fig, axes = plotting.figure(2, height=3.0, sharey=True, width_ratios=(3, 2))
+    for ax, points, colour, title in zip(axes, (midpoints, networks), (GREEN, BLUE),
+                                         ("midpoints, both tasks", "endpoints, own task")):
+        ax.errorbar(range(len(points)), [100 * gain.value for gain in points.values()],
+                    [100 * WIDE * gain.error for gain in points.values()], color=colour, marker="o", linestyle="")
+        ax.axhline(0, color=GREY, linestyle=":", marker="")
+        ax.set_xticks(range(len(points)), [name.replace("splits ", "").replace("network ", "") for name in points])
+        ax.set(title=title, xlabel="finetuned on splits" if points is midpoints else "finetuned on split")
+        ax.grid(False, axis="x")
+    axes[0].set_ylabel("points gained by new statistics")
+    told = "; ".join(f"{name}: {gain}" for name, gain in (midpoints | networks).items())
+    return plotting.show(fig, f"Points of accuracy gained by statistics estimated anew. {told}.",
+                         f"{caption(sweep)} Bars: two standard errors. Dotted: no change.")
+
+
 def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
     """How far the half-way network is from what it would be if CTL were exact, in accuracy."""
     gains = comparisons(sweep)
     scores = accuracies(sweep)
     mixed, anew = (Difference(*gains[name]) for name in ("mixed", "mixed anew"))
     return reading("How far from exact?", """
-        If CTL were exact, the half-way network would say what the two ends' outputs say, mixed (the thick lines). With
-        interpolated statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points more{doubt}. With new ones it
-        has {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points more{doubt_anew}.""",
+        If CTL were exact, the midpoint would predict what the mixed outputs of the two endpoints predict. With
+        interpolated statistics its accuracy is {network:.1%}, and that of the mixed outputs is {of_mixed:.1%}, which is
+        a difference of {mixed} points{doubt}. With new ones it is {network_anew:.1%} and {of_mixed_anew:.1%}, a
+        difference of {anew} points{doubt_anew}.""",
         network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
         network_anew=scores["re-estimated"][0], of_mixed_anew=scores["mixed re-estimated"][0], mixed=mixed,
         doubt=mixed.doubt(), anew=anew, doubt_anew=anew.doubt())
@@ -291,14 +331,14 @@ def reading_of_rows(sweep: xarray.Dataset) -> Page:
     elsewhere = float(np.mean([part.sel(place="θᵢ", task="j"), part.sel(place="θⱼ", task="i")]))
     own = float(np.mean([part.sel(place="θᵢ", task="i"), part.sel(place="θⱼ", task="j")]))
     return reading("Rows nobody trained", """
-        On their own tasks the ends score {own:.1%}, on each other's {elsewhere:.1%}, where guessing gives 20%. So
-        “both tasks together”, they stand near {both:.0%}, whatever their features may know. Half-way every row is the
-        mean of a trained and a random one. Give each task the rows of the network that learned it instead, and the
-        accuracy changes by {gain} points (statistics estimated anew){doubt}.""",
+        On their own tasks the endpoints have an accuracy of {own:.1%}, on each other's {elsewhere:.1%}, where guessing
+        gives 20%. So on both tasks together it is near {both:.0%}, however good their features are. At the midpoint
+        every row is the mean of a trained and a random one. Give each task the rows of the network that learned it
+        instead, and the accuracy changes by {gain} points (statistics estimated anew){doubt}.""",
         own=own, elsewhere=elsewhere, both=(own + elsewhere) / 2, gain=gain, doubt=gain.doubt())
 
 
-# -- what the networks say -------------------------------------------------------------------------
+# -- what the networks predict -------------------------------------------------------------------------
 
 _ENDS = {1.0: "A", 0.0: "B"}
 _ANSWERS_ALT = """
@@ -345,7 +385,7 @@ def answers(sweep: xarray.Dataset):
                     ("", f"A and B were finetuned on {pair}"))
         return Frame(finding_of_answers(alpha, sums[step], sums[[-1, 0]].sum(1)), alt, values, about)
 
-    return {"kicker": "Chapter 2: what the networks say",
+    return {"kicker": "Chapter 2: what the networks predict",
             "tries": ("Move α from one end to the other. Who knows what, and who only guesses?",),
             "charts": [_answers_chart(sweep, rows, classes)],
             "draw": draw, "controls": {"alpha": share_of_a(alphas, 1.0),
@@ -483,10 +523,10 @@ def question() -> str:
     shares = claims.measured().get("CTL-2", {}).get("gap_over_own_most")
     before = ""
     if shares:
-        before = (f"On {len(shares)} seeds of chapter 1 the gap was at most {max(shares):.0%} of the two ends' own "
-                  "distance. ")
-    return (f"{before}Half-way between the networks for splits 1 and 2: what share is it in **block 8**, the last "
-            "one, of ResNet-18?")
+        before = (f"On {len(shares)} seeds of chapter 1 the gap was at most {max(shares):.0%} of the distance between "
+                  "the endpoints. ")
+    return (f"{before}At the midpoint of the networks for splits 1 and 2, what share of that distance is it in "
+            "**block 8** of ResNet-18, the last one?")
 
 
 def reading_of_own(sweep: xarray.Dataset) -> Page:
@@ -497,8 +537,19 @@ def reading_of_own(sweep: xarray.Dataset) -> Page:
     for model, value in zip(own.model.values, own.values):
         scores.append(f"split {model}: {value:.1%} ± {100 * error_of_share(value, images):.1f}")
     return reading("On their own tasks", """{scores}. The network for split 0 is the pretrained one. Behind ± stands the
-                   standard error on {images} test images, in points; by guessing one scores 20%.""",
+                   standard error on {images} test images, in points. Guessing gives 20%.""",
                    scores="; ".join(scores), images=images)
+
+
+def reading_of_depth(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
+    """Whether the gap grows from the first block to the last."""
+    numbers = by_depth(sweep, treatment)
+    grows = numbers["block_1_share"] < numbers["block_4_share"] < numbers["block_8_share"]
+    falls = numbers["pooled_share"] < numbers["block_8_share"]
+    return reading("The gap grows with depth" if grows else "The gap does not grow steadily with depth", """
+        On average over pairs and α, it is {block_1_share:.0%} of the distance between the endpoints in the first block,
+        {block_4_share:.0%} in the fourth and {block_8_share:.0%} in the last. {then}""",
+                   then="Behind the last block it is smaller again." if falls else "", **numbers)
 
 
 def reading_of_blocks(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
@@ -506,11 +557,24 @@ def reading_of_blocks(sweep: xarray.Dataset, treatment: str = "interpolated") ->
     numbers = by_depth(sweep, treatment)
     where = "throughout" if numbers["block_8_share"] < 0.1 else "in the first blocks only"
     return reading("What you should have seen", """
-        On average over pairs and α the gap is {block_1_share:.0%} of the two ends' own distance in block 1,
-        {block_4_share:.0%} in block 4 and {block_8_share:.0%} in block 8. Agrees with Zhou et al. {where}: they report
-        small gaps and coef near 1 in all blocks. Behind the last block it falls back, to {pooled_share:.0%} where
-        pixels are averaged. On the ten outputs of the two tasks it is {ten_outputs_share:.0%}.""", where=where,
+        On average over pairs and α the gap is {block_1_share:.0%} of the distance between the endpoints in block 1,
+        {block_4_share:.0%} in block 4 and {block_8_share:.0%} in block 8. This agrees with Zhou et al. {where}, because
+        they report small gaps and coef near 1 in all blocks. Behind the last block it is {pooled_share:.0%} where
+        pixels are averaged, and on the ten outputs of the two tasks {ten_outputs_share:.0%}.""", where=where,
         **numbers)
+
+
+def reading_of_short_features(sweep: xarray.Dataset) -> Page:
+    """coef and gap in the last block, with interpolated statistics and with new ones."""
+    before, after = (by_depth(sweep, treatment) for treatment in ("interpolated", "re-estimated"))
+    restored = before["block_8_coef"] < 1 - NEARLY and abs(after["block_8_coef"] - 1) <= NEARLY
+    remains = after["block_8_share"] > before["block_8_share"] / 2
+    return reading("New statistics bring the length back, but not the direction" if restored and remains else
+                   "New statistics bring the length back" if restored else "What do new statistics change?", """
+        In the last block coef is {before:.2f} with interpolated statistics and {after:.2f} with statistics estimated
+        anew (mean over pairs and α). The gap is {gap:.0%} of the distance between the endpoints with the former, and
+        {gap_after:.0%} with the latter.""", before=before["block_8_coef"], after=after["block_8_coef"],
+                   gap=before["block_8_share"], gap_after=after["block_8_share"])
 
 
 def reading_of_lengths(sweep: xarray.Dataset) -> Page:
@@ -519,7 +583,7 @@ def reading_of_lengths(sweep: xarray.Dataset) -> Page:
     anew = {f"anew_{name}": value for name, value in by_depth(sweep, "re-estimated").items()}
     return reading("What you should have seen", """
         With interpolated statistics coef falls from {block_1_coef:.2f} in block 1 to {block_8_coef:.2f} in block 8,
-        with new ones it is {anew_block_1_coef:.2f} and {anew_block_8_coef:.2f}. On the outputs one has to look twice.
-        Over all hundred coef is {output_coef:.2f} and {anew_output_coef:.2f}, but most of these belong to rows that
-        nobody trained, the same ones in both networks. On the ten that matter it is {ten_outputs_coef:.2f}, and
-        {anew_ten_outputs_coef:.2f} with new statistics: too short under both.""", **numbers, **anew)
+        and with new ones it is {anew_block_1_coef:.2f} and {anew_block_8_coef:.2f}. On the outputs you have to look
+        twice. Over all hundred, coef is {output_coef:.2f} and {anew_output_coef:.2f}, but most of these belong to rows
+        that nobody trained, the same ones in both networks. On the ten of the two tasks it is {ten_outputs_coef:.2f}
+        with interpolated statistics and {anew_ten_outputs_coef:.2f} with new ones.""", **numbers, **anew)

@@ -102,7 +102,7 @@ def reading_of_steps(sweep: xarray.Dataset) -> Page:
         rate the accuracy goes up and down a little from step to step. Do new statistics repair the network? After the
         step on 4 they are {after} than the running ones, and before it they were {before}. With new statistics before
         and after, the step costs {anew:.0f} points. They make up for some of it in {repair} of {draws} draws, and add
-        to it in {worsen}; in {kept} it cannot be told.""",
+        to it in {worsen}. In {kept} draws the difference is within the noise.""",
         usual=f"{'costs' if many['running'] > 0 else 'gains'} {abs(many['running']):.1f}",
         usual_draws=many["running_draws"], kept=unclear, after=_ahead(few["gain_after"]),
         before=_ahead(few["gain_before"]), **few)
