@@ -40,14 +40,12 @@ ALLOWED = {
     "03_averaging": {
         "setting": {"0.02": RATE, "0.1": RATE}},
     "04_task_arithmetic": {
-        "setting-read": {"0.1": CHANCE},
-        "panel-a-text": {"0.5": SLIDER},
-        "many-text": {"0.3": LITERATURE, "0.4": LITERATURE},
-        "mine-4-3-text": {"0.3": LITERATURE},
-        "equation-2": {"twice as far": "the 2 of Eq. 2"},
+        "mine-4-3-text": {"0.3": LITERATURE, "0.4": LITERATURE},
+        "equation-2-text": {"twice as far": "the 2 of Eq. 2"}},
+    "04_exponents": {
         "exercise-4-6-text": {"1.5": "an option"},
-        "below-chance": {"0.1": CHANCE},
-        "claims-text": {"0.4": "the source's λ", "0.2": "half of it"}},
+        "claims-text": {"0.4": "the source's λ", "0.2": "half of it"},
+        "in-one-minute": {"0.4": "the source's λ"}},
     "05_pretraining": {
         "panel-d-text": {"0.035": "log 2 / 20, the softplus' largest distance from the ReLU"},
         "regressions-intro": {"0.903": REPORTED, "0.782": REPORTED, "0.839": REPORTED}},
