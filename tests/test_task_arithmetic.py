@@ -753,7 +753,7 @@ def test_short_readings_say_their_finding_only_where_the_numbers_carry_it(sweep)
 
 def test_the_reading_of_the_best_shares_says_whether_they_fall_and_are_near_the_average(sweep):
     best = {k: min(mlp.MANY_LAMS, key=lambda lam: abs(lam - 1 / k)) for k in range(1, 9)}
-    made = changed(sweep, "many", 0.2)
+    made = changed(sweep, "many", 0.1)
     for k, lam in best.items():
         made.many.loc[{"num_tasks": k, "many_lam": lam}] = 1 - k / 10
     text = panels.best_shares(made).text

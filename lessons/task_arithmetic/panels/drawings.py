@@ -162,6 +162,7 @@ def gap_by_layer(shares: dict[tuple[float, str], float]):
     """
     lams = sorted({lam for lam, _ in shares})
     fig, axes = plotting.figure(len(lams), height=3.0, sharey=True)
+    axes = np.atleast_1d(axes)
     for ax, lam in zip(axes, lams):
         bars = ax.bar(LAYERS, [shares[lam, layer] for layer in LAYERS], color=GREEN, width=0.6)
         ax.bar_label(bars, [f"{shares[lam, layer]:.1%}" for layer in LAYERS], padding=2)
