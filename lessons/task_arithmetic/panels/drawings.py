@@ -31,7 +31,7 @@ def tasks(sweep: xarray.Dataset):
     shown = sorted(first)[:SHOWN]  # of different digits
     fig, axes = plotting.figure(len(EVALUATED), height=2.6)
     for ax, angle, x in zip(axes, EVALUATED, turned):
-        ax.imshow(x[shown].flatten(0, 1), cmap="gray", vmin=0, vmax=1)
+        ax.imshow(x[shown].flatten(0, 1).numpy(), cmap="gray", vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[])
         ax.set_title(f"{angle:g}°", fontsize=10.5)
         ax.grid(False)
