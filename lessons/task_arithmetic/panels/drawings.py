@@ -66,7 +66,7 @@ def reading_of_knowledge(sweep: xarray.Dataset) -> Page:
     apart = np.abs(np.subtract.outer(np.arange(len(ANGLES)), np.arange(len(ANGLES))))
     own, near, far = (finetuned[where].mean() for where in (apart == 0, apart == 1, apart > 2))
     first, *others = values[0, 1:]
-    text = said("""On average these are {own:.0%} accurate on their own task, {near:.0%} on a neighbouring one, and
+    text = said("""On average they are {own:.0%} accurate on their own task, {near:.0%} on a neighbouring one, and
                    {far:.0%} on one three or more steps away. The pretrained network is {first:.0%} accurate on
                    digits turned by 22.5°, but at most {most:.0%} on any other task.""",
                 own=own, near=near, far=far, first=first, most=max(others))
