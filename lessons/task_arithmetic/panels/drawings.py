@@ -63,17 +63,17 @@ def reading_of_knowledge(sweep: xarray.Dataset) -> Page:
     """What the networks know of their own task, of its neighbours and of others; with this sweep's numbers."""
     values = sweep.own.transpose("model", "task").values
     finetuned = values[1:, 1:]
-    apart = np.abs(np.subtract.outer(np.arange(len(ANGLES)), np.arange(len(ANGLES))))
-    own, near, far = (finetuned[where].mean() for where in (apart == 0, apart == 1, apart > 2))
+    steps = np.abs(np.subtract.outer(np.arange(len(ANGLES)), np.arange(len(ANGLES))))
+    own_task, neighbour, far = (finetuned[where].mean() for where in (steps == 0, steps == 1, steps > 2))
     first, *others = values[0, 1:]
-    text = said("""On average they are {own:.0%} accurate on their own task, {near:.0%} on a neighbouring one, and
-                   {far:.0%} on one three or more steps away. The pretrained network is {first:.0%} accurate on
+    text = said("""On average they are {own_task:.0%} accurate on their own task, {neighbour:.0%} on a neighbouring one,
+                   and {far:.0%} on one three or more steps away. The pretrained network is {first:.0%} accurate on
                    digits turned by 22.5°, but at most {most:.0%} on any other task.""",
-                own=own, near=near, far=far, first=first, most=max(others))
+                own_task=own_task, neighbour=neighbour, far=far, first=first, most=max(others))
     if values[0, 3:].max() < 3 * CHANCE:
         text += " So if an edited network knows a far angle, it has that from a task vector."
     title = "Each finetuned network knows its own task and its neighbours, and little else." \
-        if own > near > OUTSIDE > far else "What the finetuned networks know."
+        if own_task > neighbour > OUTSIDE > far else "What the finetuned networks know."
     return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 
@@ -97,18 +97,18 @@ def _plane(ax, title, networks, across=(-2.4, 3.3), up=(-0.9, 2.6)):
 @themed
 def arrows():
     """Task vectors as arrows: half of each of two, all of each, and one subtracted."""
-    fig, (half, whole, gone) = plotting.figure(3, height=2.2)
-    for ax, lam, title in ((half, 0.5, "half of each, added"), (whole, 1.0, "all of each, added")):
+    fig, (half, all_of_each, subtracted) = plotting.figure(3, height=2.2)
+    for ax, lam, title in ((half, 0.5, "half of each, added"), (all_of_each, 1.0, "all of each, added")):
         ends = {"A": (TAU_A, BLUE), "B": (TAU_B, ORANGE), "sum": (lam * (TAU_A + TAU_B), GREEN)}
         _plane(ax, title, ends, across=(-0.8, 3.6))
         for end, colour in ends.values():
             _arrow(ax, end, colour)
     for end, start in ((TAU_A, TAU_A + TAU_B), (TAU_B, TAU_A + TAU_B)):
-        whole.plot(*zip(start, end), color=GREY, linestyle=":", linewidth=1.2, marker="")
+        all_of_each.plot(*zip(start, end), color=GREY, linestyle=":", linewidth=1.2, marker="")
     half.plot(*zip(TAU_A, TAU_B), color=GREY, linestyle=":", linewidth=1.2, marker="")
-    _plane(gone, "A, subtracted", {"A": (TAU_A, BLUE), "θ₀ − τ": (-TAU_A, GREEN)})
-    _arrow(gone, TAU_A, BLUE)
-    _arrow(gone, -TAU_A, GREEN)
+    _plane(subtracted, "A, subtracted", {"A": (TAU_A, BLUE), "θ₀ − τ": (-TAU_A, GREEN)})
+    _arrow(subtracted, TAU_A, BLUE)
+    _arrow(subtracted, -TAU_A, GREEN)
     return plotting.show(fig, said(_ALT_OF_ARROWS), "A drawing: the real weights have many thousand directions.")
 
 

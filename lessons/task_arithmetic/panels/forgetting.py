@@ -63,17 +63,17 @@ def reading_of_below_chance(sweep: xarray.Dataset) -> Page:
     """That a task whose vector was subtracted is worse than guessed, not by its sign, and learned again sooner than by
     an untrained network; with this sweep's numbers."""
     images, far = int(sweep.attrs["test_images"]), forgetting.claims(sweep)["CTL-13"]
-    own, smallest = far["far_task_negated"], far["far_task_smallest_output"]
+    right, smallest = far["far_task_negated"], far["far_task_smallest_output"]
     again = forgetting.over_tasks(sweep, "again", step=20)
     lead, lag = (Difference.of(again[a], again[b], images) for a, b in (("θ₀ − τ", "untrained"), ("θ₀", "θ₀ − τ")))
     sooner = lead.is_news and lead.value > 0
     title = "The task is worse than guessed, and still it is soon learned again." \
-        if own < CHANCE and sooner else "What is left of a task that was subtracted."
-    text = said("""Leave out 22.5°, which θ₀ knew. On the other seven tasks θ₀ − τ is right for {own:.1%} of the images.
-                   If only its sign were wrong, the right class would have the smallest output, but that is so for
+        if right < CHANCE and sooner else "What is left of a task that was subtracted."
+    text = said("""Leave out 22.5°, which θ₀ knew. On the other seven tasks θ₀ − τ is right for {right:.1%} of the
+                   images. If only its sign were wrong, the right class would have the smallest output, but that is so for
                    {smallest:.0%} only. After 20 steps of training on the task, θ₀ − τ is {again:.0%} accurate, and the
                    untrained network {untrained:.0%}.""",
-                own=own, smallest=smallest, again=again["θ₀ − τ"], untrained=again["untrained"])
+                right=right, smallest=smallest, again=again["θ₀ − τ"], untrained=again["untrained"])
     if lag.is_news and lag.value > 0:
         text += " The pretrained network itself learns the task faster still."
     return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))

@@ -222,14 +222,14 @@ def reading_of_subtracting(sweep: xarray.Dataset) -> Page:
     """What subtracting half of a task vector, and all of it, costs its task and the pretraining task; means over the
     eight tasks, with this sweep's numbers."""
     of_weights = sweep.negated.sel(layer="output", how=mlp.HOW[1]).mean("angle").transpose("lam0", "which")
-    before, half, whole = (of_weights.sel(lam0=lam).values for lam in (0.0, 0.5, 1.0))
-    gone, costs = half[1] < GONE, before[0] - whole[0] > COSTLY
+    before, halved, at_one = (of_weights.sel(lam0=lam).values for lam in (0.0, 0.5, 1.0))
+    gone, costs = halved[1] < GONE, before[0] - at_one[0] > COSTLY
     title = "Half of a task vector takes its task away, and all of it takes much of pretraining, too." \
         if gone and costs else "What subtracting a task vector costs."
     text = said("""With half of a task vector subtracted, the accuracy on its task goes from {before[1]:.0%} to
-                   {half[1]:.0%}, and that on upright digits from {before[0]:.0%} to {half[0]:.0%}. With all of it,
-                   upright digits are at {whole[0]:.0%}. (These are means over the eight tasks.)""",
-                before=before, half=half, whole=whole)
+                   {halved[1]:.0%}, and that on upright digits from {before[0]:.0%} to {halved[0]:.0%}. With all of it,
+                   upright digits are at {at_one[0]:.0%}. (These are means over the eight tasks.)""",
+                before=before, halved=halved, at_one=at_one)
     return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 

@@ -181,16 +181,18 @@ def reading_of_half(sweep: xarray.Dataset) -> Page:
     sweep's numbers."""
     tasks = list(PAIRS[ASKED["edit"]])
     accuracy = sweep.accuracy.sel(edit=ASKED["edit"], task=tasks)
-    halved, whole = (accuracy.sel(lam=lam).mean().item() for lam in (0.5, 1.0))
+    of_halves, of_sum = (accuracy.sel(lam=lam).mean().item() for lam in (0.5, 1.0))
     of_a, of_b = (sweep.own.sel(model=angle, task=tasks).mean().item() for angle in tasks)
     images = 2 * int(sweep.attrs["test_images"])
-    apart = [Difference.of(halved, other, images) for other in (whole, of_a, of_b)]
+    gains = [Difference.of(of_halves, accuracy, images) for accuracy in (of_sum, of_a, of_b)]
     title = "Half of each is better than all of each, and than either network alone." \
-        if all(one.is_news and one.value > 0 for one in apart) else "Half of each, all of each, and one network alone."
-    text = said("""On both tasks together, the network with half of each task vector is {halved:.0%} accurate, and the
-                   one with all of each {whole:.0%}. A alone reaches {of_a:.0%} and B alone {of_b:.0%}.""",
-                halved=halved, whole=whole, of_a=of_a, of_b=of_b)
-    if apart[1].value > 0 and apart[2].value > 0:
+        if all(gain.is_news and gain.value > 0 for gain in gains) else \
+        "Half of each, all of each, and one network alone."
+    text = said("""On digits turned by 22.5° and 90° together, the network with half of each task vector is
+                   {of_halves:.0%} accurate, and the one with all of each {of_sum:.0%}. A alone reaches {of_a:.0%} and
+                   B alone {of_b:.0%}.""",
+                of_halves=of_halves, of_sum=of_sum, of_a=of_a, of_b=of_b)
+    if gains[1].value > 0 and gains[2].value > 0:
         text += " So adding two task vectors does not average what the two networks can do."
     return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
