@@ -513,7 +513,7 @@ def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_s
     experiment.announce("quick", 0)
     said = capsys.readouterr().out
     assert str(mlp.source()) in said and "this takes seconds" in said and "ResNets" not in said
-    experiment.announce("full", 0)
+    experiment.announce("full", 0, resnets=True)
     assert "training steps and the measurement, about" in capsys.readouterr().out
 
 

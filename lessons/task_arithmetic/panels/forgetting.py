@@ -70,8 +70,8 @@ def reading_of_below_chance(sweep: xarray.Dataset) -> Page:
     title = "The task is worse than guessed, and still it is soon learned again." \
         if right < CHANCE and sooner else "What is left of a task that was subtracted."
     text = said("""Leave out 22.5°, which θ₀ knew. On the other seven tasks θ₀ − τ is right for {right:.1%} of the
-                   images. If only its sign were wrong, the right class would have the smallest output, but that is so for
-                   {smallest:.0%} only. After 20 steps of training on the task, θ₀ − τ is {again:.0%} accurate, and the
+                   images. If only its sign were wrong, the right class would have the smallest output. That is so for
+                   {smallest:.0%}. After 20 steps of training on the task, θ₀ − τ is {again:.0%} accurate, and the
                    untrained network {untrained:.0%}.""",
                 right=right, smallest=smallest, again=again["θ₀ − τ"], untrained=again["untrained"])
     if lag.is_news and lag.value > 0:
