@@ -37,14 +37,12 @@ ALLOWED = {
     "03_averaging": {
         "setting": {"0.02": RATE, "0.1": RATE}},
     "04_task_arithmetic": {
-        "setting-read": {"0.1": CHANCE},
-        "panel-a-text": {"0.5": SLIDER},
-        "many-text": {"0.3": LITERATURE, "0.4": LITERATURE},
-        "mine-4-3-text": {"0.3": LITERATURE},
-        "equation-2": {"twice as far": "the 2 of Eq. 2"},
+        "mine-4-3-text": {"0.3": LITERATURE, "0.4": LITERATURE},
+        "equation-2-text": {"twice as far": "the 2 of Eq. 2"}},
+    "04_exponents": {
         "exercise-4-6-text": {"1.5": "an option"},
-        "below-chance": {"0.1": CHANCE},
-        "claims-text": {"0.4": "the source's λ", "0.2": "half of it"}},
+        "claims-text": {"0.4": "the source's λ", "0.2": "half of it"},
+        "in-one-minute": {"0.4": "the source's λ"}},
     "05_pretraining": {
         "gently-text": {"five times as many": "a setting"}},
     "05_theorem": {

@@ -120,6 +120,7 @@ NOT_THE_ANSWER = {  # what is shown after a question in the same section and tel
     ("01_linearity", "unit-7"): "pictures of weights",
     ("03_averaging", "speed"): "seconds",
     ("03_averaging", "resnet"): "other networks",
+    ("04_task_arithmetic", "mine-4-3"): "other sums, with another λ",
 }
 
 

@@ -20,7 +20,7 @@ from lessons.kit.chapters import ROOT
 RECIPES = {
     "A merging method": ("07_interference", "half_way: drops nothing; a part of the way to their mean",
                          ["parameters", "imports", "registry"]),
-    "An exercise": ("04_task_arithmetic", "passed 4.8", ["parameters", "imports", "exercise-4-8", "help-4-8"]),
+    "An exercise": ("deeper/04_exponents", "passed 4.8", ["parameters", "imports", "exercise-4-8", "help-4-8"]),
     "A chapter": ("90_midpoint", "passed 90.1", ["parameters", "imports", "panel", "exercise-90-1", "help-90-1"]),
 }
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # JupyterLab's own

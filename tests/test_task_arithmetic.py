@@ -513,7 +513,7 @@ def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_s
     experiment.announce("quick", 0)
     said = capsys.readouterr().out
     assert str(mlp.source()) in said and "this takes seconds" in said and "ResNets" not in said
-    experiment.announce("full", 0)
+    experiment.announce("full", 0, resnets=True)
     assert "training steps and the measurement, about" in capsys.readouterr().out
 
 
@@ -707,7 +707,8 @@ def test_the_title_of_the_desk_compares_weights_with_outputs_each_at_its_best(ou
     assert panels.finding_of_mixing(LAMS, outputs, np.array(subtracted), 1000, 2) == f"One network {title}"
 
 
-@pytest.mark.parametrize("figure", [panels.heat_map, panels.many, panels.figure_7, panels.analogies])
+@pytest.mark.parametrize("figure", [panels.heat_map, panels.many, panels.figure_7, panels.analogies,
+                                    panels.tasks, panels.knowledge])
 def test_figures_have_words_and_name_the_stand_in(figure, sweep, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
     page = figure(sweep).data
@@ -721,8 +722,95 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     negated = found["CTL-13"]
     text = panels.reading_of_figure_10(sweep).text
     assert f"{negated['weights_pretraining_at_1']:.3f}" in text and f"{negated['features_task_at_1']:.3f}" in text
-    own = np.mean([[sweep.own.sel(model=i, task=j).item() for j in (22.5, 90.0)] for i in (22.5, 90.0)])
-    assert f"{own:.3f}" in panels.misconception(sweep).text
+    of_a, of_b = (np.mean([sweep.own.sel(model=i, task=j).item() for j in (22.5, 90.0)]) for i in (22.5, 90.0))
+    assert f"A alone reaches {of_a:.0%} and B alone {of_b:.0%}" in panels.reading_of_half(sweep).text
+
+
+def changed(sweep, name, value, **where):
+    """The sweep with one value in part of a variable."""
+    made = sweep.copy(deep=True)
+    made[name].loc[where] = value
+    return made
+
+
+def test_short_readings_say_their_finding_only_where_the_numbers_carry_it(sweep):
+    """Numbers made up: each finding is said, and then one number refutes it."""
+    own = changed(sweep, "own", 0.2)
+    for angle in mlp.EVALUATED:
+        own.own.loc[{"model": angle, "task": angle}] = 0.95
+    for one, other in zip(mlp.ANGLES, mlp.ANGLES[1:]):
+        own.own.loc[{"model": one, "task": other}] = own.own.loc[{"model": other, "task": one}] = 0.8
+    known = panels.reading_of_knowledge(own.pipe(changed, "own", 0.1, model=0.0, task=90.0)).text
+    assert known.startswith("Each finetuned network knows its own task") and "So if an edited network knows" in known
+    assert panels.reading_of_knowledge(changed(own, "own", 0.9)).text.startswith("What the finetuned networks know.")
+
+    half = changed(sweep, "accuracy", 0.3).pipe(changed, "own", 0.4)
+    assert panels.reading_of_half(half).text.startswith("Half of each, all of each")
+    half = changed(half, "accuracy", 0.9, edit="22.5° and 90°", lam=0.5).assign_attrs(test_images=10_000)
+    text = panels.reading_of_half(half).text
+    assert text.startswith("Half of each is better") and "60%" not in text and "does not average" in text
+
+
+def test_the_reading_of_the_best_shares_says_whether_they_fall_and_are_near_the_average(sweep):
+    best = {k: min(mlp.MANY_LAMS, key=lambda lam: abs(lam - 1 / k)) for k in range(1, 9)}
+    made = changed(sweep, "many", 0.1)
+    for k, lam in best.items():
+        made.many.loc[{"num_tasks": k, "many_lam": lam}] = 1 - k / 10
+    text = panels.best_shares(made).text
+    assert text.startswith("The more task vectors you add, the less") and "That is near 1/k" in text
+    assert "falls from 90% with one task to 20% with eight" in text
+    text = panels.best_shares(changed(made, "many", 0.95, num_tasks=8, many_lam=1.0)).text
+    assert text.startswith("The best λ by the number") and "near 1/k" not in text and "goes from" in text
+
+
+def test_the_reading_of_subtracting_says_what_it_costs(sweep):
+    where = {"layer": "output", "how": mlp.HOW[1]}
+    made = changed(sweep, "negated", 0.9, **where).pipe(changed, "negated", 0.12, **where, which="i")
+    assert panels.reading_of_subtracting(made).text.startswith("What subtracting a task vector costs.")
+    made = changed(made, "negated", 0.5, **where, which="pretraining", lam0=1.0)
+    text = panels.reading_of_subtracting(made).text
+    assert text.startswith("Half of a task vector takes its task away") and "upright digits are at 50%" in text
+
+
+def test_the_reading_of_the_limits_names_them_and_says_where_there_are_none(sweep):
+    made = sweep.assign(coef_mean=sweep.coef_mean * 0 + 1, gap_mean=sweep.base_mean * 0)
+    text = panels.reading_of_the_limits(made).text
+    assert text.startswith("Where the features stop") and text.count("at no λ up to 1") == 4
+    for lam in (0.6, 0.8, 1.0):
+        made.gap_mean.loc[{"step": lam}] = made.base_mean.sel(step=lam)
+        made.coef_mean.loc[{"step": lam}] = 0.5
+    text = panels.reading_of_the_limits(made).text
+    assert text.startswith("The features follow the weights at small λ") and text.count("from λ = 0.6 on") == 4
+
+
+def test_the_reading_of_a_task_below_chance_says_only_what_its_numbers_carry(made_up_forgetting):
+    many = made_up_forgetting.assign_attrs(test_images=10_000)
+    assert panels.reading_of_below_chance(many).text.startswith("What is left of a task")
+    made = changed(many, "again", 0.5, network="θ₀ − τ")
+    text = panels.reading_of_below_chance(made).text
+    assert text.startswith("The task is worse than guessed") and "right for 5.0%" in text and "faster still" in text
+    assert "faster still" not in panels.reading_of_below_chance(changed(made, "again", 0.5, network="θ₀")).text
+
+
+def test_the_pretrained_network_knows_much_of_the_nearest_angle_and_a_finetuned_one_its_neighbours():
+    """The first on the ledger's seeds, the second on seed 0."""
+    assert min(claims.measured()["CTL-13"]["near_task_before"]) > 0.6
+    own = mlp.run("full", 0).own
+    assert min(own.sel(model=i, task=j).item() for i, j in itertools.permutations(mlp.ANGLES, 2)
+               if abs(i - j) < 30) > 0.6
+
+
+def test_on_the_ledgers_seeds_a_task_below_chance_is_learned_again_sooner_than_by_an_untrained_network():
+    ledger = claims.measured()["CTL-13"]
+    assert max(ledger["far_task_negated"]) < 0.1 and max(ledger["far_task_smallest_output"]) < 0.5
+    assert (np.subtract(ledger["again_negated"], ledger["again_untrained"]) > 0.2).all()
+
+
+@pytest.mark.parametrize("drawing", [panels.arrows, panels.doubled,
+                                     lambda: panels.kept_lam({1: 0.7, 8: -1.4}, {1: 0.9, 8: 0.5}),
+                                     lambda: panels.gap_by_layer({(0.2, name): 0.01 for name in mlp.LAYERS})])
+def test_drawings_have_words(drawing):
+    assert 'alt=""' not in drawing().data and "<img" in drawing().data
 
 
 def test_limits_are_where_the_curves_cross(sweep):

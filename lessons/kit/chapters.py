@@ -113,11 +113,14 @@ CHAPTERS = (
             teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
                     "when pairs tell about twenty",
             pictures={3: "averaging_triangle"}),
-    Chapter("04_task_arithmetic", "lessons.task_arithmetic", panels=5, slider="λ", needs_in_full=CIFAR,
+    Chapter("04_task_arithmetic", "lessons.task_arithmetic", panels=4, slider="λ", quick=90, full=360,
+            teaches="adding and subtracting task vectors, how much of each to add, and why features follow; whether a "
+                    "subtracted task is forgotten; a mixing desk for eight tasks",
+            pictures={3: "task_arithmetic_mixing_desk"}),
+    Chapter("04_exponents", "lessons.task_arithmetic", deeper=True, panels=1, slider="λ", needs_in_full=CIFAR,
             quick=90, full=1350,
-            teaches="adding and subtracting task vectors, and why features follow; the exponent of the error and its "
-                    "cause; what below chance means; a mixing desk for eight tasks",
-            pictures={4: "task_arithmetic_mixing_desk"}),
+            teaches="the exponent of the error of Eq. 2, which does not tell its cause; what below chance means; "
+                    "stitching, analogies and a ResNet-18; the figures of CTL beside ours"),
     Chapter("05_pretraining", "lessons.pretraining", panels=4, slider="α", quick=75, full=270,
             teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
                     "steps that are too long, curvature and distance",

@@ -71,6 +71,9 @@ def mixing_desk(sweep: xarray.Dataset, networks: dict):
                                     {"none": None} | {f"{angle:g}°": angle for angle in ANGLES}, more=True)}
     text = {"images": f"{images:,} test images a task, computed as you choose", "test_images": images}
     return {"kicker": "Chapter 4: the mixing desk", "charts": _charts(), "draw": draw, "controls": controls,
+            "tries": ("Find the λ at which one network serves all eight tasks best. Is it the best one for two tasks?",
+                      "Find two tasks for which the weights do as well as the outputs.",
+                      "Under “More”, subtract 180° so that its accuracy falls and upright digits stay good."),
             "caption": f"{with_error(sweep.assign_attrs(text))} Band and bars: two standard errors."}
 
 

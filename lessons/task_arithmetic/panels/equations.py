@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, agrees, capital, quiet, reading, said, table
+from lessons.kit.page import Markup, Page, agrees, capital, quiet, reading, said, table
 from lessons.kit.plotting import BLUE, COLOURS, GREY, WithQuartiles, still, violin
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
@@ -47,6 +47,9 @@ def equations(sweep: xarray.Dataset):
 
     return {"kicker": "Chapter 4: do the features follow the weights?", "charts": _charts(of_all.values()),
             "draw": draw,
+            "tries": ("Move the slider to the right. When does the left line leave 0, and the right one 1?",
+                      "Choose the other layers. In which one do the features get too short first?",
+                      "Under “More”, choose “90° and its negative”, which is Eq. 3."),
             "controls": {"lam": slider("λ", lams, 0.5, words=lambda lam: f"λ = {lam:g}"),
                          "layer": chips("layer", LAYERS, "layer 3"),
                          "ends": chips("task vectors", ordered(of_all), more=True)},
@@ -206,3 +209,24 @@ def where_it_ends(sweep: xarray.Dataset) -> Page:
             rows.append((f"{equation}, {label}", *("never" if np.isnan(value) else f"{value:g}" for value in values)))
     below = quiet("The smallest λ of those measured; mean over all pairs or tasks.")
     return table(("from which λ on", *LAYERS), rows, after=below)
+
+
+def reading_of_the_limits(sweep: xarray.Dataset) -> Page:
+    """From which λ on some layer's features turn too far or get too short, adding and subtracting; with this sweep's
+    numbers."""
+    limits = mlp.limits(sweep)
+    first = {(equation, name): limits[name].sel(equation=equation).min().item()  # NaN: in no layer
+             for equation in ("Eq. 2", "Eq. 3") for name in ("gap", "coef")}
+    title = "The features follow the weights at small λ, and not at large λ." \
+        if all(lam > sweep.step.min() for lam in first.values()) else "Where the features stop following the weights."
+    text = said("""If you add two task vectors, the gap is above {share:.0%} of the distance between the ends {turn},
+                   and coef is below {length:g} {short}. If you subtract one, the gap is that large {turn_back}, and
+                   coef is that small {short_back}. (These are means over all pairs or tasks, in the layer where it
+                   happens first.)""", share=mlp.SHARE, length=mlp.LENGTH,
+                turn=_from(first["Eq. 2", "gap"]), short=_from(first["Eq. 2", "coef"]),
+                turn_back=_from(first["Eq. 3", "gap"]), short_back=_from(first["Eq. 3", "coef"]))
+    return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
+
+
+def _from(lam):
+    return "at no λ up to 1" if np.isnan(lam) else f"from λ = {lam:g} on"

@@ -8,7 +8,7 @@ from lessons.kit.page import Markup, Page, said
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, Look, still
 from lessons.task_arithmetic.experiment import forgetting
 from lessons.task_arithmetic.experiment.forgetting import NETWORKS
-from lessons.task_arithmetic.panels.common import dotted, with_error
+from lessons.task_arithmetic.panels.common import CHANCE, dotted, with_error
 
 LOOKS = dict(zip(NETWORKS, (Look(BLUE, "s"), Look(GREEN, "^"), Look(RED, "o"), Look(BLACK, "x"), Look(GREY, "D"))))
 QUESTIONS = ("its own answer", "its smallest\noutput", "new last layer\non layer 3", "after 20 more\nsteps of training")
@@ -57,6 +57,26 @@ def learned_again(sweep: xarray.Dataset):
     fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
     alt = f"After {', '.join(map(str, steps))} steps. {'; '.join(sentences)}."
     return plotting.show(fig, alt, with_error(sweep) + " Means over eight tasks; the same images in the same order.")
+
+
+def reading_of_below_chance(sweep: xarray.Dataset) -> Page:
+    """That a task whose vector was subtracted is worse than guessed, not by its sign, and learned again sooner than by
+    an untrained network; with this sweep's numbers."""
+    images, far = int(sweep.attrs["test_images"]), forgetting.claims(sweep)["CTL-13"]
+    right, smallest = far["far_task_negated"], far["far_task_smallest_output"]
+    again = forgetting.over_tasks(sweep, "again", step=20)
+    lead, lag = (Difference.of(again[a], again[b], images) for a, b in (("θ₀ − τ", "untrained"), ("θ₀", "θ₀ − τ")))
+    sooner = lead.is_news and lead.value > 0
+    title = "The task is worse than guessed, and still it is soon learned again." \
+        if right < CHANCE and sooner else "What is left of a task that was subtracted."
+    text = said("""Leave out 22.5°, which θ₀ knew. On the other seven tasks θ₀ − τ is right for {right:.1%} of the
+                   images. If only its sign were wrong, the right class would have the smallest output. That is so for
+                   {smallest:.0%}. After 20 steps of training on the task, θ₀ − τ is {again:.0%} accurate, and the
+                   untrained network {untrained:.0%}.""",
+                right=right, smallest=smallest, again=again["θ₀ − τ"], untrained=again["untrained"])
+    if lag.is_news and lag.value > 0:
+        text += " The pretrained network itself learns the task faster still."
+    return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 
 def reading_of_forgetting(sweep: xarray.Dataset) -> Page:

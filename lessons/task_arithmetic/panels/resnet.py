@@ -83,7 +83,7 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
         return Page("", "")
     numbers = resnet.numbers(sweep)
     return reading("The ResNet", """
-        Two task vectors at λ = ½ read {two_at_half:.3f} on both tasks, against {two_at_0:.3f} of the pretrained
+        Two task vectors at λ = ½ reach {two_at_half:.3f} on both tasks, against {two_at_0:.3f} of the pretrained
         backbone and {own:.3f} of the networks themselves; four at ¼ {four_at_quarter:.3f} and at ½ {four_at_half:.3f}.
         Subtracting one (λ = −½) takes its task from {task_at_0:.3f} to {task_at_minus_half:.3f} and the pretraining
         task from {pretraining_at_0:.3f} to {pretraining_at_minus_half:.3f}. Eq. 2 at λ = 0.2: the gap is {first:.0%} of

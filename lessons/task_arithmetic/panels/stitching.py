@@ -5,7 +5,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE, Difference, with_reach
-from lessons.kit.page import Page, agrees, reading, said
+from lessons.kit.page import Markup, Page, agrees, reading, said
 from lessons.kit.sweep import position
 from lessons.kit.view import (
     Axis,
@@ -29,6 +29,8 @@ from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import ANGLES, LAYERS, PAIRS
 from lessons.task_arithmetic.panels.common import CHANCE, OF_LAM, at_least, grid, with_error
 
+GONE = 0.15  # accuracy: below it a task is called taken away; guessing has 0.1
+COSTLY = 0.2  # of accuracy, that a loss is called much
 MATTERS = 0.5  # of the way from the other task's accuracy to the own one's: from there on a task is called known
 _ALT_OF_STITCHING = """
     28 pairs, features put into the pretrained network at {layer}, λ = {lam:.2f}. Mean over pairs: with the average of
@@ -66,6 +68,8 @@ def stitching(sweep: xarray.Dataset):
 
     return {"kicker": "Chapter 4: what averaged features are good for", "charts": _charts_of_stitching(lams),
             "draw": draw,
+            "tries": ("Move the slider to small λ. What becomes of the green dots?",
+                      "Choose layer 1."),
             "controls": {"lam": slider("λ", lams, 1.0, words=lambda lam: f"λ = {lam:g}"),
                          "layer": chips("features put in at", LAYERS, "layer 2")},
             "caption": f"{with_error(sweep)} Band: two standard errors over the pairs. At the output no layers follow: "
@@ -113,8 +117,8 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
         {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
         the two tasks better than either network's own, {both:.3f} at least against {one:.3f} at most, mean over pairs.
         Differs: at λ = 0.4 that holds for {small_share:.0%} of the pairs in the worst of these layers ({small_both:.3f}
-        against {small_one:.3f}), because so little of a task vector has not yet taught the network anything to average;
-        in layer 1 the average reads {first:.3f} even at λ = 1. And one network's features are not without any ability
+        against {small_one:.3f}). Perhaps so little of a task vector has not yet taught the network anything to average.
+        In layer 1 the average reaches {first:.3f} even at λ = 1. And one network's features are not without any ability
         on the other task: neighbouring angles share it.""",
                    told=lead.agrees(),
                    share=at_least(numbers["share_of_pairs_at_1"]),
@@ -164,6 +168,8 @@ def negation(sweep: xarray.Dataset, prediction=None):
         return Frame(finding_of_negation(accuracies[-1], accuracies[0, 0], images), alt, values, about)
 
     return {"kicker": "Chapter 4: subtracting a task", "charts": _charts_of_negation(lams), "draw": draw,
+            "tries": ("Move the slider from left to right. Which of the two tasks falls first?",
+                      "Choose 22.5°, which the pretrained network knew. How much of it remains at the end?"),
             "controls": {"lam": slider("λ", lams, ASKED["lam"], words=lambda lam: f"{percent(lam)} taken away" if lam
                                        else "nothing taken away"),
                          "angle": chips("task A", {f"{angle:g}°": angle for angle in ANGLES}, ASKED["angle"]),
@@ -212,6 +218,21 @@ def finding_of_negation(at_end: np.ndarray, before: np.ndarray, images: int) -> 
     return "Subtracting a task vector costs its task and some of pretraining, as Eq. 4 says"
 
 
+def reading_of_subtracting(sweep: xarray.Dataset) -> Page:
+    """What subtracting half of a task vector, and all of it, costs its task and the pretraining task; means over the
+    eight tasks, with this sweep's numbers."""
+    of_weights = sweep.negated.sel(layer="output", how=mlp.HOW[1]).mean("angle").transpose("lam0", "which")
+    before, halved, at_one = (of_weights.sel(lam0=lam).values for lam in (0.0, 0.5, 1.0))
+    gone, costs = halved[1] < GONE, before[0] - at_one[0] > COSTLY
+    title = "Half of a task vector takes its task away, and all of it takes much of pretraining, too." \
+        if gone and costs else "What subtracting a task vector costs."
+    text = said("""With half of a task vector subtracted, the accuracy on its task goes from {before[1]:.0%} to
+                   {halved[1]:.0%}, and that on upright digits from {before[0]:.0%} to {halved[0]:.0%}. With all of it,
+                   upright digits are at {at_one[0]:.0%}. (These are means over the eight tasks.)""",
+                before=before, halved=halved, at_one=at_one)
+    return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
+
+
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 10 of Zhou et al. and ours, with this sweep's numbers."""
     numbers = mlp.claim_13(sweep)
@@ -219,12 +240,12 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     lost = Difference.of(numbers["features_pretraining_at_0.5"], numbers["weights_pretraining_at_0.5"],
                          int(sweep.attrs["test_images"]))
     return reading("Figure 10 of Zhou et al., and ours", """
-        Mean over the eight tasks, worst layer. Untouched, the pretraining task reads {before:.3f} and task i
-        {before_task:.3f}. {agrees}: with Δ taken out of the features at λ = 1 the task goes, to {whole_task:.3f}, and
-        the pretraining task keeps {whole:.3f}. Do the features of θ₀ − λτ do alike? At λ = 0.5 the pretraining task
-        keeps {weights:.3f}, against {half:.3f}: a difference of {lost} points{doubt}. At λ = 1 it falls to
-        {fallen:.3f}. Mind how little there was to forget. Of 22.5°, where the pretrained network is good, {near:.3f} of
-        {near_before:.3f} is left (layer 2).""",
+        Mean over the eight tasks, worst layer. Untouched, the network has an accuracy of {before:.3f} on the
+        pretraining task and of {before_task:.3f} on task i. {agrees}: with Δ taken out of the features at λ = 1 the
+        task goes, to {whole_task:.3f}, and the pretraining task keeps {whole:.3f}. Do the features of θ₀ − λτ do
+        alike? At λ = 0.5 the pretraining task keeps {weights:.3f}, against {half:.3f}: a difference of {lost}
+        points{doubt}. At λ = 1 it falls to {fallen:.3f}. Mind how little there was to forget. Of 22.5°, where the
+        pretrained network is good, {near:.3f} of {near_before:.3f} is left (layer 2).""",
                    before=before,
                    before_task=numbers["before_task"],
                    whole=numbers["features_pretraining_at_1"],

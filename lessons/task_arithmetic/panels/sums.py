@@ -115,6 +115,9 @@ def edits(sweep: xarray.Dataset, prediction=None):
 
     menu = sorted(EDITS, key=lambda edit: (edit != ASKED["edit"], len(EDITS[edit]) < 8))
     return {"kicker": "Chapter 4: adding and subtracting task vectors", "charts": _charts_of_edits(lams), "draw": draw,
+            "tries": ("Move the slider to both ends. Where is the green line highest?",
+                      "Choose “all eight”. Where is it highest now?",
+                      "Choose a single task, and move the slider below 0. What happens to the grey lines?"),
             "controls": {"lam": slider("λ", {f"{lam:g}".replace("-", "−"): lam for lam in lams}, ASKED["lam"],
                                        words=_words, ends=[("", "all subtracted"), ("", "all added")]),
                          "edit": chips("task vectors added", menu)},
@@ -173,22 +176,25 @@ def finding_of_sums(lams: list[float], mean: np.ndarray, alone: float, count: in
     return f"{part} makes one network for {tasks}{too_much}"
 
 
-def misconception(sweep: xarray.Dataset) -> Page:
-    """“Adding two task vectors averages the two models' abilities”, with this sweep's numbers."""
-    name = "22.5° and 90°"
-    tasks = list(PAIRS[name])
-    accuracy = sweep.accuracy.sel(edit=name, task=tasks)
-    wrong = "Adding two task vectors averages the two models' abilities."
-    right = said("""No, and twice no. First, the sum θ₀ + (τᵢ + τⱼ) is not the average of the two models; that is
-                    θ₀ + ½(τᵢ + τⱼ). For {name} the two read {whole:.3f} and {halved:.3f}, mean over both tasks. Second,
-                    what is averaged at λ = ½, nearly and in every layer, is the features, not the abilities: the two
-                    models' accuracies average to {abilities:.3f}. An answer is the largest of ten numbers, and where
-                    one model is sure and the other undecided, the average of the numbers sides with the sure one.""",
-                 name=name, whole=accuracy.sel(lam=1.0).mean().item(), halved=accuracy.sel(lam=0.5).mean().item(),
-                 abilities=sweep.own.sel(model=tasks, task=tasks).mean().item())
-    template = Markup("<div style='border-left:5px solid #E69F00;padding:0.3em 0.8em'>"
-                      "<b>A misconception.</b> “{}” {}</div>")
-    return Page(f"{wrong} {right}", template.format(wrong, right))
+def reading_of_half(sweep: xarray.Dataset) -> Page:
+    """What half of each of two task vectors makes, beside all of each and beside either network alone; with this
+    sweep's numbers."""
+    tasks = list(PAIRS[ASKED["edit"]])
+    accuracy = sweep.accuracy.sel(edit=ASKED["edit"], task=tasks)
+    of_halves, of_sum = (accuracy.sel(lam=lam).mean().item() for lam in (0.5, 1.0))
+    of_a, of_b = (sweep.own.sel(model=angle, task=tasks).mean().item() for angle in tasks)
+    images = 2 * int(sweep.attrs["test_images"])
+    gains = [Difference.of(of_halves, accuracy, images) for accuracy in (of_sum, of_a, of_b)]
+    title = "Half of each is better than all of each, and than either network alone." \
+        if all(gain.is_news and gain.value > 0 for gain in gains) else \
+        "Half of each, all of each, and one network alone."
+    text = said("""On digits turned by 22.5° and 90° together, the network with half of each task vector is
+                   {of_halves:.0%} accurate, and the one with all of each {of_sum:.0%}. A alone reaches {of_a:.0%} and
+                   B alone {of_b:.0%}.""",
+                of_halves=of_halves, of_sum=of_sum, of_a=of_a, of_b=of_b)
+    if gains[1].value > 0 and gains[2].value > 0:
+        text += " So adding two task vectors does not average what the two networks can do."
+    return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 
 # -- sums of many, analogies -----------------------------------------------------------------------
@@ -224,21 +230,26 @@ def many(sweep: xarray.Dataset):
 
 
 NAMED = (1, 2, 4, 8)  # of which the curve has a colour and a name
+NEAR = 1.5  # times 1/k, or 1/k over it: as far a best λ is called near the plain average
 
 
 def best_shares(sweep: xarray.Dataset) -> Page:
-    """What the best λ for k task vectors comes to, in units of 1/k, and what it reaches; with this sweep's numbers."""
+    """How the best λ for k task vectors falls, whether it is near 1/k, and what it reaches; with this sweep's
+    numbers."""
     values = sweep.many.transpose("num_tasks", "many_lam").values
     counts = sweep.num_tasks.values
     best = sweep.many_lam.values[values.argmax(1)]
-    times = best * counts
-    reached = values.max(1)
-    text = said("""The best λ for two tasks is {two:g}, for four {four:g}, for eight {eight:g}. In units of 1/k that is
-                   between {least:.2f} and {most:.2f}: near the plain average. The accuracy that it reaches falls from
-                   {first:.2f} with one task to {last:.2f} with eight.""",
-                two=best[1], four=best[3], eight=best[7], least=times.min(), most=times.max(),
-                first=reached[0], last=reached[-1])
-    return Page(text, paragraph(text))
+    times, reached = best * counts, values.max(1)
+    title = "The more task vectors you add, the less of each you can add." \
+        if (np.diff(best) <= 0).all() and best[-1] < best[0] else "The best λ by the number of task vectors."
+    text = said("""Of those that we tried, the best λ was {two:g} for two tasks, {four:g} for four, and {eight:g} for
+                   eight.""", two=best[1], four=best[3], eight=best[7])
+    if times.min() >= 1 / NEAR and times.max() <= NEAR:
+        text += " That is near 1/k, with which the sum is the plain average of the finetuned networks."
+    at_best = said("Even at the best λ, the accuracy {goes} from {first:.0%} with one task to {last:.0%} with eight.",
+                   goes="falls" if reached[-1] < reached[0] else "goes", first=reached[0], last=reached[-1])
+    text = f"{text} {at_best}"
+    return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 
 @still
