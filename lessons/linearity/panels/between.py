@@ -51,9 +51,9 @@ def places(networks: dict[float, torch.nn.Module]):
         ax.plot(end_x, end_y, color=colour, marker="s", markersize=9, linestyle="")
         ax.annotate(f"{name}{angle:g}°", (end_x, end_y), xytext=(9 * side, -4), textcoords="offset points",
                     ha="left" if side > 0 else "right")
-    ax.set(title="Five networks, seen in a plane", aspect="equal", xticks=[], yticks=[])
-    ax.margins(0.2)
-    ax.grid(False)
+    ax.set(title="Five networks, seen in a plane", aspect="equal")
+    ax.margins(0.25)
+    ax.axis("off")
     shown = (sizes[:2].square().sum() / sizes.square().sum()).item()
     steps = moved[1:].norm(dim=1)
     source = data.source("rotated_mnist", angle=0.0)
