@@ -4,9 +4,32 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still, themed
 from lessons.kit.sweep import caption, names
 from lessons.linearity.experiment.causes import summary
+
+
+@themed
+def one_layer():
+    """A drawing of the two steps from the mix of two layers' pre-activations to those of a layer with mixed weights."""
+    fig, ax = plotting.figure(width=7.4, height=2.6)
+    boxes = {"mixed input $\\bar{h}$": (0, 1, GREY), "real input $h_\\alpha$": (0, 0, GREEN),
+             "mix of pre-activations $\\bar{z}$": (2.6, 2, GREY), "$W_\\alpha \\bar{h} + b_\\alpha$": (2.6, 1, BLACK),
+             "real pre-activation $z_\\alpha$": (2.6, 0, GREEN)}
+    for text, (x, y, colour) in boxes.items():
+        ax.text(x, y, text, ha="center", va="center", bbox={"boxstyle": "round,pad=0.4", "fc": "white", "ec": colour})
+    for y in (1, 0):
+        ax.annotate("", (1.9, y), (0.6, y), arrowprops={"arrowstyle": "->", "color": GREY})
+        ax.text(1.25, y + 0.12, "layer with mixed weights", ha="center", color=BLACK)
+    for y, text, colour in ((1.5, "the layer's own cross term", ORANGE), (0.5, "inherited from below", BLUE)):
+        ax.annotate("", (2.6, y - 0.23), (2.6, y + 0.23), arrowprops={"arrowstyle": "->", "color": colour, "lw": 2})
+        ax.text(2.75, y, text, va="center")
+    ax.set(xlim=(-0.7, 4.3), ylim=(-0.45, 2.45))
+    ax.axis("off")
+    alt = said("""A layer with mixed weights. From the mix of A's and B's pre-activations, a first step leads to what
+                  this layer makes of the mixed input, and adds the layer's own cross term. A second step leads to what
+                  it makes of its real input, and adds what is inherited from below.""")
+    return plotting.show(fig, alt)
 
 
 @still
