@@ -503,7 +503,7 @@ def test_the_reading_of_units_compares_the_medians(standin_folder_session, sweep
     alike, unlike = [torch.nn.functional.cosine_similarity(
         *(network.state_dict()["layers.0.weight"] for network in pair), dim=1).median() for pair in (near, strangers)]
     page = between.reading_of_units({"from one": near, "from two": strangers})
-    assert f"is {alike:.2f} from one, and {unlike:.2f} from two".replace("-0.00", "0.00") in page.text
+    assert f"is {alike:.2f} from one, and {unlike:.2f} from two".replace("-0.00", "0.00").replace("-", "−") in page.text
     same = between.reading_of_units({"from one": near, "from two": near})
     assert "How alike are the units?" in same.page and "but not from two" not in same.page
 

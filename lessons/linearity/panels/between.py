@@ -94,8 +94,9 @@ def reading_of_units(pairs: dict[str, list]) -> Page:
         "How alike are the units?"
     return reading(title, """
         The median cosine between the weights of a unit in A and of the same unit in B is {alike:.2f} {first}, and
-        {unlike:.2f} {second}. (1 means the same direction, and two directions that have nothing to do with each other
-        have about 0.)""", alike=alike, unlike=unlike, first=first, second=second)
+        {unlike} {second}. (1 means the same direction, and two directions that have nothing to do with each other
+        have about 0.)""",
+                   alike=alike, unlike=f"{unlike:.2f}".replace("-", "−"), first=first, second=second)
 
 
 # -- the hill ---------------------------------------------------------------------------------------
@@ -172,11 +173,11 @@ def reading_of_directions(sweep: xarray.Dataset) -> Page:
 def reading_of_lengths(sweep: xarray.Dataset) -> Page:
     """How far the features of the hidden layers reach along the mix."""
     numbers = lengths(sweep)
-    title = "The features of the hidden layers are a little too short" if numbers["coef_most"] < 1 and \
+    title = "The features are a little too short" if numbers["coef_most"] < 1 and \
         numbers["coef_least"] > 0.85 else "How long are the features?"
     return reading(title, """
-        On average coef is {coef_mean:.2f}, and {share_within_10_percent:.0%} of the images lie within 0.1 of 1. For
-        each pair and layer we took the mean over the images. These means run from {coef_least:.2f} to
+        In the hidden layers coef is {coef_mean:.2f} on average, and {share_within_10_percent:.0%} of the images lie
+        within 0.1 of 1. For each pair and layer we took the mean over the images. These means run from {coef_least:.2f} to
         {coef_most:.3f}.""", **numbers)
 
 
