@@ -177,8 +177,8 @@ def reading_of_lengths(sweep: xarray.Dataset) -> Page:
         numbers["coef_least"] > 0.85 else "How long are the features?"
     return reading(title, """
         In the hidden layers coef is {coef_mean:.2f} on average, and {share_within_10_percent:.0%} of the images lie
-        within 0.1 of 1. For each pair and layer we took the mean over the images. These means run from {coef_least:.2f} to
-        {coef_most:.3f}.""", **numbers)
+        within 0.1 of 1. For each pair and layer we took the mean over the images. These means run from {coef_least:.2f}
+        to {coef_most:.3f}.""", **numbers)
 
 
 def reading_of_reach(sweep: xarray.Dataset) -> Page:
