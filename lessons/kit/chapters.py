@@ -95,10 +95,13 @@ CHAPTERS = (
             teaches="how the course works; that it matters how two networks began; two spirals",
             pictures={0: "start_decision_map"}),
     Chapter("01_linearity", "lessons.linearity", panels=5, slider="α", needs=("mnist", "fashion"), quick=60,
-            teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, "
-                    "measured on Rotated MNIST; where they fail and why",
+            teaches="what lies between two finetuned networks: linear mode connectivity, layerwise linear feature "
+                    "connectivity and cross-task linearity, measured on Rotated MNIST; why there is no hill",
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
                       4: "linearity_coef_per_layer"}),
+    Chapter("01_kinks", "lessons.linearity", deeper=True, panels=0, slider="", needs=("mnist", "fashion"), quick=60,
+            teaches="where features miss the mix most and why: units that switch and layers that multiply; the "
+                    "figures and claims of cross-task linearity"),
     Chapter("02_linearity_resnet", "lessons.resnet", panels=4, slider="α, block", needs=("cifar",), quick=130,
             full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "

@@ -278,15 +278,15 @@ _GAP = [
     Wrong(lambda f, i, j, alpha: 1 - _cos(f, mix(j, i, alpha)),
           "The mix has its ends swapped: features_i gets the share α, as θ_i did in the weights."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(f, (i + j) / 2),
-          "You compare with the half-way mix whatever α is; the network you look at stands at α."),
+          "You compare with the half-way mix whatever α is. The network in between is the one at α."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(f, mix(_unit(i), _unit(j), alpha)),
           "You gave both ends length 1 before you mixed them. Mix them as they are; the cosine sees to the mix's "
           "length."),
     Wrong(lambda f, i, j, alpha: 1 - mix(_cos(f, i), _cos(f, j), alpha),
           "You mixed two cosines. Mix the features first, then take one cosine with the mix."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(i, j),
-          "That is the distance between the two ends, the baseline of the next section. Asked is the interpolated "
-          "network against the mix of the two."),
+          "That is the distance between the two ends, which comes next. Compare the interpolated network with the mix "
+          "of the two."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(f, i),
           "You compare with features_i alone. Compare with the mix of both ends."),
     Wrong(_gap(lambda f, m: _cos(f.flatten(), m.flatten(), dim=0)),
@@ -527,7 +527,7 @@ EXERCISES = [
         tolerance=1e-5),
 
     Exercise(
-        "1.4", "coef: how long are the features?", 8, algorithms.coef,
+        "1.4", "coef: how long are the features?", 6, algorithms.coef,
         teaching=coef,
         cases=_coef_cases,
         wrong=_COEF,
@@ -556,16 +556,16 @@ EXERCISES = [
         wrong=[
             Wrong("a",
                   "Look again at the two numbers that you measured for the output: its own cross term is a small part "
-                  "of what its input misses."),
+                  "of the error of its input."),
             Wrong("c",
                   "It is the other way round: without a ReLU the output layer has no kinks of its own. It is linear in "
                   "its weights and linear in its inputs."),
             Wrong("d",
-                  "A network that reads its task badly could still lie on the mix of the two: the gap compares "
+                  "A network that is poor at its task could still lie on the mix of the two: the gap compares "
                   "features with features, and asks no label."),
         ],
         hints=[
-            "Which is larger at the output, its own cross term or what is passed on from below?",
+            "Which is larger at the output, its own cross term or what is inherited from below?",
             "Which layer, when repaired, takes most of the output's gap away?",
             "In layer 1 nothing but kinks can cause a gap. Follow it upwards.",
         ],

@@ -1,17 +1,40 @@
-"""Why the half-way network misses the mix, in two pictures."""
+"""Why the features of the midpoint are not the mix, in two pictures."""
 import numpy as np
 import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still, themed
 from lessons.kit.sweep import caption, names
 from lessons.linearity.experiment.causes import summary
 
 
+@themed
+def one_layer():
+    """A drawing of the two steps from the mix of two layers' pre-activations to those of a layer with mixed weights."""
+    fig, ax = plotting.figure(width=7.4, height=2.6)
+    boxes = {"mixed input $\\bar{h}$": (0, 1, GREY), "real input $h_\\alpha$": (0, 0, GREEN),
+             "mix of pre-activations $\\bar{z}$": (2.6, 2, GREY), "$W_\\alpha \\bar{h} + b_\\alpha$": (2.6, 1, BLACK),
+             "real pre-activation $z_\\alpha$": (2.6, 0, GREEN)}
+    for text, (x, y, colour) in boxes.items():
+        ax.text(x, y, text, ha="center", va="center", bbox={"boxstyle": "round,pad=0.4", "fc": "white", "ec": colour})
+    for y in (1, 0):
+        ax.annotate("", (1.9, y), (0.6, y), arrowprops={"arrowstyle": "->", "color": GREY})
+        ax.text(1.25, y + 0.12, "layer with mixed weights", ha="center", color=BLACK)
+    for y, text, colour in ((1.5, "the layer's own cross term", ORANGE), (0.5, "inherited from below", BLUE)):
+        ax.annotate("", (2.6, y - 0.23), (2.6, y + 0.23), arrowprops={"arrowstyle": "->", "color": colour, "lw": 2})
+        ax.text(2.75, y, text, va="center")
+    ax.set(xlim=(-0.7, 4.3), ylim=(-0.45, 2.45))
+    ax.axis("off")
+    alt = said("""A layer with mixed weights. From the mix of A's and B's pre-activations, a first step leads to what
+                  this layer makes of the mixed input, and adds the layer's own cross term. A second step leads to what
+                  it makes of its real input, and adds what is inherited from below.""")
+    return plotting.show(fig, alt)
+
+
 @still
 def causes(sweep: xarray.Dataset):
-    """Left, what is missed in every layer, split into kinks and curvature. Right, what is left of the output's gap when
+    """Left, what is missed in every layer, split into kinks and curvature. Right, what remains of the output's gap when
     a layer is made to hold the mixed features. Both are means over the pairs; black lines reach from the least pair to
     the most."""
     fig, (left, right) = plotting.figure(2, height=3.8)
@@ -34,29 +57,41 @@ def causes(sweep: xarray.Dataset):
     alt = said("""Of what is missed, kinks make {kinks_layer_2:.0%} in layer 2, {kinks_layer_3:.0%} in layer 3 and
                   {kinks_output:.0%} at the output, on average over the pairs; all of it in layer 1. With layer 1, 2 or
                   3 repaired, {left_after_layer_1:.0%}, {left_after_layer_2:.0%} or {left_after_layer_3:.0%} of the
-                  output's gap is left.""", **numbers)
+                  output's gap remains.""", **numbers)
     return plotting.show(fig, alt, caption(sweep) + " Bars: mean over six pairs; black: least and most of them.")
 
 
 def _left_over(ax, remaining, layers):
-    """What is left of the output's gap after a repair, by the layer that was repaired."""
+    """What remains of the output's gap after a repair, by the layer that was repaired."""
     places = np.arange(len(layers) + 1)
     mean = [1.0, *remaining.mean("pair").values]
     ax.bar(places, mean, 0.62, color=GREEN)
     for place, share in zip(places, mean):
         ax.text(place - 0.02, share + 0.02, f"{share:.0%}", ha="right" if place else "center", va="bottom")
     ax.vlines(places[1:] + 0.12, remaining.min("pair"), remaining.max("pair"), color=BLACK, linewidth=1.5)
-    ax.set(title="Repair one layer: what is left at the output", ylim=(0, 1.12), ylabel="share of the output's gap")
+    ax.set(title="Repair one layer: what remains at the output", ylim=(0, 1.12), ylabel="share of the output's gap")
     ax.set_xticks(places, ["nothing", *layers])
     ax.set_xlabel("repaired: given the mixed features")
     plotting.in_percent(ax.yaxis)
 
 
 def reading_of_causes(sweep: xarray.Dataset) -> Page:
-    """What the two pictures say, with this sweep's numbers."""
-    return reading("What was measured", """
-        In layer 1 all that is missed comes from kinks. Higher up, kinks make {kinks_layer_2:.0%} of it in layer 2,
-        {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output, on average over the pairs; the rest is
-        curvature. And a layer adds less by itself than it receives: of what the output layer's input misses,
-        {handed_on_output:.0%} was missed below. With layer 2 repaired, {left_after_layer_2:.0%} of the output's gap is
-        left, with layer 3 repaired {left_after_layer_3:.0%}.""", **summary(sweep))
+    """What the left picture shows, and how much a layer inherits, with this sweep's numbers."""
+    numbers = summary(sweep)
+    inherited = [share for name, share in numbers.items() if name.startswith("handed_on_")]
+    more = "Each layer inherits more of its input's error than its own cross term adds." if min(inherited) > 0.5 else ""
+    return reading("Where the error comes from", """
+        In layer 1 kinks cause the whole error. Further up they cause {kinks_layer_2:.0%} of it in layer 2,
+        {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output (means over the pairs), and curvature causes
+        the rest. {more} Of the error in the output layer's input, {handed_on_output:.0%} was inherited from below.""",
+                   more=more, **numbers)
+
+
+def reading_of_repairs(sweep: xarray.Dataset) -> Page:
+    """What the right picture shows, with this sweep's numbers."""
+    numbers = summary(sweep)
+    title = "Most of the output's gap arises before layer 3" if numbers["left_after_layer_3"] < 0.5 else \
+        "What remains after a repair"
+    return reading(title, """
+        With layer 1 repaired, {left_after_layer_1:.0%} of the output's gap remains, with layer 2 repaired
+        {left_after_layer_2:.0%}, and with layer 3 repaired {left_after_layer_3:.0%}.""", **numbers)

@@ -76,6 +76,6 @@ def _finding(both, middle: int, images: int) -> str:
     """What the whole line shows: is its middle better on both tasks than each of the two networks?"""
     gain = Difference.of(both[middle], max(both[0], both[-1]), 2 * images)
     if not gain.is_news:
-        return "On both tasks together, the midpoint cannot be told from the better of A and B"
+        return "On both tasks together, the midpoint is within the noise of the better of A and B"
     return "On both tasks together, the midpoint is better than A or B" if gain.value > 0 else \
         "On both tasks together, the midpoint is worse than the better of A and B"

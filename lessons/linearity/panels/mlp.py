@@ -8,13 +8,13 @@ import data
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Page, paragraph, reading, said, table
-from lessons.kit.plotting import BLUE, GREY, ORANGE, RED, still, themed
+from lessons.kit.plotting import BLACK, GREEN, GREY, RED, still, themed
 from lessons.kit.sweep import at, caption, names, position, warned
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, percent, view
 from lessons.linearity import algorithms
 from lessons.linearity.algorithms import barrier
 from lessons.linearity.experiment.mlp import lemma_1
-from lessons.lines.panels import ALPHA, ALPHA_AXIS, share_of_a
+from lessons.lines.panels import ALPHA_AXIS, share_of_a
 from toy_models import MLP, weights
 
 LOSS = "loss: cross-entropy (nats)"
@@ -108,9 +108,9 @@ def rises(sweep: xarray.Dataset) -> Page:
         rows.append((pair, f"{of_one:.3f}", f"{barrier(both.values, alphas):.3f}", f"{ends.mean().item() - middle:.2f}",
                      f"{ends.min().item() - middle:.2f}"))
     strangers = barrier(sweep.start_loss.sel(start="two random starts").values, alphas)
-    head = ("θᵢ and θⱼ finetuned on", "barrier, one task", "barrier, both tasks",
-            "half-way: below the straight line by", "half-way: below the better end by")
-    after = paragraph(f"For comparison, the barrier between two random starts: {strangers:.2f}. All in nats.")
+    head = ("A and B finetuned on", "barrier, one task", "barrier, both tasks",
+            "midpoint: below the straight line by", "midpoint: below the better endpoint by")
+    after = paragraph(f"For comparison, the barrier between two random initialisations: {strangers:.2f}. All in nats.")
     return table(head, rows, after=after)
 
 
@@ -128,12 +128,13 @@ def convex(network_i: MLP, network_j: MLP, test: data.types.Dataset):
     between = [MLP.from_state(weights.interpolate(*states, float(alpha)))(x[image:image + 1]) for alpha in marks]
     own = [_losses(logits, y[image:image + 1]).item() for logits in between]
     fig, ax = plotting.figure(height=3.4, width=6.4)
-    ax.plot([0, 1], mixed[[0, -1], image], color=GREY, linestyle=":", marker="", label="straight line between the ends")
-    ax.plot(alphas, mixed[:, image], color=ORANGE, linestyle="--", marker="", label="mix of the two outputs")
-    ax.plot(marks, own, color=BLUE, marker="o", linestyle="", label="network with mixed weights")
-    ax.set(xlabel=ALPHA, ylabel=LOSS, ylim=(0, None), title="One digit: a convex loss lies below its chord")
+    ax.plot([0, 1], mixed[[0, -1], image], color=GREY, linestyle=":", marker="", label="straight line from B to A")
+    ax.plot(alphas, mixed[:, image], color=BLACK, linestyle="--", marker="", label="mix of the two outputs")
+    ax.plot(marks, own, color=GREEN, marker="D", linestyle="", label="network with mixed weights")
+    ax.set(xlabel="α, the share of A", ylabel=LOSS, ylim=(0, None),
+           title="One digit: a convex loss lies below its chord")
     ax.legend()
-    alt = said("""The loss of one digit over α. Ends {first:.2f} and {last:.2f}; half-way the straight line is at
+    alt = said("""The loss of one digit over α. B {first:.2f}, A {last:.2f}; at the midpoint the straight line is at
                   {chord:.2f}, the mix of the outputs at {half:.2f}, the network with mixed weights at
                   {network:.2f}.""",
                first=mixed[0, image], last=mixed[-1, image], chord=mixed[[0, -1], image].mean(),
@@ -177,14 +178,14 @@ def digits(sweep: xarray.Dataset):
 
 @still
 def worst_places(sweep: xarray.Dataset):
-    """Two maps over pairs and layers of the largest gap over α: the gap itself, and as a share of the ends' own
-    distance."""
+    """Two maps over pairs and layers of the largest gap over α: the gap itself, and as a share of the distance between
+    the features of A and B."""
     import seaborn
     gap = sweep.gap_mean.max("alpha").transpose("layer", "pair")
     share = gap / sweep.own_mean.transpose("layer", "pair")
     fig, axes = plotting.figure(2, height=3.6, sharey=True)
     for ax, values, written, title in zip(axes, (gap, share), (".3f", ".1%"),
-                                          ("Largest gap over α", "The same, as a share of the ends' own distance")):
+                                          ("Largest gap over α", "The same, as a share of the distance from A to B")):
         frame = values.to_pandas()
         seaborn.heatmap(frame, ax=ax, annot=True, fmt=written, cmap="cividis_r", cbar=False, linewidths=1,
                         annot_kws={"fontsize": 9.5})
@@ -196,7 +197,7 @@ def worst_places(sweep: xarray.Dataset):
     pair, layer = algorithms.worst(sweep.gap_mean, sweep.own_mean)
     of_gap = gap.stack(place=("pair", "layer")).idxmax("place").item()
     alt = said("""Two maps of the largest gap over α, over pairs and layers. The gap itself is largest for {gap_pair} at
-                  {gap_layer}, {most:.3f}. As a share of the ends' own distance it is largest for {pair} at {layer},
+                  {gap_layer}, {most:.3f}. As a share of the distance from A to B it is largest for {pair} at {layer},
                   {share:.1%}.""",
                gap_pair=of_gap[0], gap_layer=of_gap[1], most=gap.max().item(), pair=pair, layer=layer,
                share=share.max().item())

@@ -7,7 +7,7 @@ from torch import Tensor
 import data
 from lessons.kit import plotting
 from lessons.kit.page import said
-from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE, RED, still, themed
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, still, themed
 from lessons.kit.sweep import at, caption, names, warned
 from lessons.kit.view import Axis, Bars, Chart, Frame, Handle, Image, Line, Reference, chips, key, view
 from lessons.lines.panels import ALPHA_AXIS, share_of_a
@@ -36,12 +36,13 @@ def one_unit(sweep: xarray.Dataset):
     fig, axes = plotting.figure(2, height=3.7, sharey=True)
     highest = 1.15 * max(z_i[both], z_j[both], z_i[flips])
     missed = [_draw_unit(ax, z_i[unit], z_j[unit], highest) for ax, unit in zip(axes, (both, flips))]
-    axes[0].set(title="On in both networks: nothing is missed", ylabel="what it passes on: ReLU(z)")
+    axes[0].set(title="On in both networks: nothing is missed", ylabel="output: ReLU(z)")
     axes[1].set(title="On in one of them: too little comes out")
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    alt = said("""Two pictures of a ReLU over a unit's input z. Left, z is {on_i:.2f} in θ_i and {on_j:.2f} in θ_j: the
-                  straight line between the two points lies on the ReLU, and half-way {kept:.2f} is missed. Right, z is
-                  {flip_i:.2f} and {flip_j:.2f}: the line lies above the ReLU, and half-way {missed:.2f} is missed.""",
+    alt = said("""Two pictures of a ReLU over a unit's pre-activation z. Left, z is {on_i:.2f} in A and {on_j:.2f} in B.
+                  The straight line between the two points lies on the ReLU, and at the midpoint {kept:.2f} is missed.
+                  Right, z is {flip_i:.2f} and {flip_j:.2f}. The line lies above the ReLU, and at the midpoint
+                  {missed:.2f} is missed.""",
                on_i=z_i[both], on_j=z_j[both], kept=missed[0], flip_i=z_i[flips], flip_j=z_j[flips], missed=missed[1])
     return plotting.show(fig, alt, caption(sweep).split(";")[0] + "; two real units, each with one real digit.")
 
@@ -53,9 +54,9 @@ def _draw_unit(ax, z_i, z_j, highest):
     reach = 1.15 * max(abs(z_i), abs(z_j), highest / 1.15)
     ax.plot([-reach, 0, reach], [0, 0, reach], color=GREY, linewidth=3.5, marker="", label="ReLU", zorder=1)
     ax.plot([z_j, z_i], [relu(z_j), relu(z_i)], color=GREY, linewidth=1.3, linestyle="--", marker="", zorder=2)
-    looks = (("θⱼ", z_j, relu(z_j), ORANGE, "s"), ("θᵢ", z_i, relu(z_i), BLUE, "o"),
-             ("mix of the two, half-way", middle, mixed, GREY, "D"),
-             ("network half-way", middle, relu(middle), BLACK, "^"))
+    looks = (("B", z_j, relu(z_j), ORANGE, "s"), ("A", z_i, relu(z_i), BLUE, "o"),
+             ("average of A's and B's output", middle, mixed, GREY, "D"),
+             ("the midpoint's own output", middle, relu(middle), GREEN, "^"))
     for label, x, y, colour, marker in looks:
         ax.plot([x], [y], color=colour, marker=marker, markersize=9, linestyle="", label=label, zorder=4)
     missed = mixed - relu(middle)
@@ -63,7 +64,7 @@ def _draw_unit(ax, z_i, z_j, highest):
         ax.annotate("", (middle, relu(middle)), (middle, mixed), arrowprops={"arrowstyle": "<->", "color": RED})
         ax.text(middle - 0.04 * reach, 0.4 * mixed + 0.6 * relu(middle), "missed", color=RED, fontweight="bold",
                 ha="right", va="center")
-    ax.set(xlabel="what goes in: z = W·x + b", xlim=(-reach, reach), ylim=(-0.06 * highest, highest))
+    ax.set(xlabel="pre-activation: z = W·x + b", xlim=(-reach, reach), ylim=(-0.06 * highest, highest))
     return missed
 
 
@@ -201,14 +202,14 @@ def what_a_unit_looks_for(pairs: dict[str, list], unit: int = 7):
     alike, typical = {}, {}
     for row, (what, networks) in zip(rows, pairs.items()):
         weights = [_first_weights(network.state_dict(), unit) for network in networks]
-        cosines = torch.nn.functional.cosine_similarity(*weights, dim=1)
+        cosines = cosines_of_units(networks)
         alike[what] = cosines[unit].item()
         typical[what] = cosines.median().item()
-        for ax, weight, name in zip(row, weights, ("θᵢ", "θⱼ")):
+        for ax, weight, name in zip(row, weights, "AB"):
             largest = weight[unit].abs().max().item()
             image = weight[unit].reshape(28, 28).numpy()
             ax.imshow(image, cmap="PuOr", vmin=-largest, vmax=largest, interpolation="none")
-            ax.set(title=f"Unit {unit} of {name}", xticks=[], yticks=[])
+            ax.set(title=f"Unit {unit} of network {name}", xticks=[], yticks=[])
             ax.grid(False)
         row[0].set_ylabel(f"{what}\ncosine {alike[what]:.2f}")
     numbers = "; ".join(f"{what} {value:.2f}" for what, value in alike.items())
@@ -219,6 +220,12 @@ def what_a_unit_looks_for(pairs: dict[str, list], unit: int = 7):
                     Median cosine over all units: {medians}.""",
                  warning=warned(source.kind, "MNIST"), source=source.text, medians=medians)
     return plotting.show(fig, alt, below)
+
+
+def cosines_of_units(networks: list) -> Tensor:
+    """The cosine between the weights of each unit of layer 1 in two MLPs, (units,)."""
+    weights = [network.state_dict()["layers.0.weight"] for network in networks]
+    return torch.nn.functional.cosine_similarity(*weights, dim=1)
 
 
 def _first_weights(state: dict[str, Tensor], unit: int) -> Tensor:
