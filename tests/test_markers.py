@@ -14,7 +14,7 @@ from lessons.kit.notebooks import to_html
 NOTEBOOKS = [path for path in sorted((ROOT / "notebooks").rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
 MARKED = ["00_start_here", "01_linearity", "02_linearity_resnet", "03_averaging", "04_task_arithmetic",
           "05_pretraining", "06_gradients", "07_interference", "08_cart", "09_head_start", "10_growing", "11_tangent",
-          "12_transformers", "13_checkpoints", "09_theorems", "11_theorems"]
+          "12_transformers", "13_checkpoints", "03_pairs", "09_theorems", "11_theorems"]
 HERE = "tests/test_markers.py::test_a_marker_that_names_nothing_says_what_is_near"
 
 

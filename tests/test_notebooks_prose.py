@@ -38,7 +38,7 @@ ALLOWED = {
         "nearest-text": {"0.2": CHANCE},
         "exercise-2-6-text": {"0.5": SLIDER}},
     "03_averaging": {
-        "setting": {"0.02": RATE, "0.1": RATE}},
+        "setting-hypers": {"0.02": RATE, "0.1": RATE}},
     "04_task_arithmetic": {
         "setting-read": {"0.1": CHANCE},
         "panel-a-text": {"0.5": SLIDER},

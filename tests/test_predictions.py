@@ -120,8 +120,6 @@ NOT_THE_ANSWER = {  # what is shown after a question in the same section and tel
     ("01_linearity", "unit-7"): "pictures of weights",
     ("02_linearity_resnet", "panel-coef"): "lengths of features; asked was an accuracy",
     ("02_linearity_resnet", "reading-lengths"): "lengths of features; asked was an accuracy",
-    ("03_averaging", "speed"): "seconds",
-    ("03_averaging", "resnet"): "other networks",
 }
 
 

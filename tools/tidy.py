@@ -5,7 +5,7 @@
     python -m tools.tidy --fix            write them so
 
 A notebook that JupyterLab saved has its outputs in it and its keys in another order, and then every later change looks
-larger than it is. From chapter 9 on, a cell that only calls a panel, a reading, a guess, a question or a hint hides its
+larger than it is. In some chapters, a cell that only calls a panel, a reading, a guess, a question or a hint hides its
 code. A learner sees what it shows, and opens the code by a click.
 """
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
-FOLDS_FROM = 9  # the chapter
+FOLDED = {3, *range(9, 15)}  # the chapters
 _SHOW = {"display", "folded", "hint", "predict", "quiz", "solution", "veil"}
 
 
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     for path in sorted(FOLDER.rglob("*.ipynb")):
         text = path.read_text(encoding="utf-8")
         number = re.match(r"(\d+)_", path.name)
-        if (better := tidied(text, bool(number) and int(number[1]) >= FOLDS_FROM)) != text:
+        if (better := tidied(text, bool(number) and int(number[1]) in FOLDED)) != text:
             wrong += 1
             print(f"{path.relative_to(FOLDER.parent)} " + ("was written anew" if fix else
                   "keeps outputs, folds other code than it should or is not in nbformat's order; "

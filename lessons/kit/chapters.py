@@ -105,11 +105,13 @@ CHAPTERS = (
                     "statistics, rows nobody trained and a last batch of four do to a network; how to tell a "
                     "difference from noise; how much pretraining it takes",
             pictures={3: "resnet_batchnorm"}),
-    Chapter("03_averaging", "lessons.averaging", panels=5, slider="α over three models",
-            needs_in_full=CIFAR, full=450,
-            teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
-                    "when pairs tell about twenty",
-            pictures={3: "averaging_triangle"}),
+    Chapter("03_averaging", "lessons.averaging", panels=4, slider="α over three models", full=120,
+            teaches="averaging many networks, and averaging what they predict; the network that spoils an average; "
+                    "soups",
+            pictures={2: "averaging_triangle"}),
+    Chapter("03_pairs", "lessons.averaging", deeper=True, panels=1, slider="k", needs_in_full=CIFAR, full=450,
+            teaches="when pairs tell about twenty: a lemma whose proof fails, and what holds instead; how much of a "
+                    "correlation its members explain; ten triples of ResNets"),
     Chapter("04_task_arithmetic", "lessons.task_arithmetic", panels=5, slider="λ", needs_in_full=CIFAR,
             quick=90, full=1350,
             teaches="adding and subtracting task vectors, and why features follow; the exponent of the error and its "

@@ -26,7 +26,7 @@ IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.full <= 90 o
 COMMITTED = [path for path in sorted((chapters.ROOT / "notebooks").rglob("*.ipynb"))
              if path.parent.name != ".ipynb_checkpoints"]
 DEEPER = {one.stem for one in chapters.CHAPTERS if one.deeper}  # read after their lessons, and executed after them
-PACED = [chapter.stem for chapter in chapters.CHAPTERS if not chapter.deeper and int(chapter.number) >= 9]
+PACED = [chapter.stem for chapter in chapters.LESSONS if int(chapter.number) in {3, *range(9, 15)}]
 ALSO_ON_THE_STAND_IN = "01_linearity"  # where the real data are; the other chapters' stand-ins have tests of their own
 SLACK = 2  # shared machines have bad minutes. `make bench` reports the figures themselves
 
