@@ -246,7 +246,8 @@ FIRST_LAYER = Exercise(
         "That is the mean of the W·x + b.",
         "What comes last?",
     ],
-    praise="1,140 networks share 20 products with the images. That is where four fifths of the arithmetic went.")
+    praise="So nobody has to build the averaged network to know its first layer, and all 1,140 triples share 20 "
+           "products with the images.")
 
 
 # -- 3.4: the greedy soup --------------------------------------------------------------------------

@@ -142,8 +142,8 @@ def reading_of_equation_1(sweep: xarray.Dataset) -> Page:
              "Averaged weights do not have the averaged features in every layer")
     grows = sweep.gap_mean.mean("layer")
     times = (grows.sel(models=20) / grows.sel(models=2)).item()
-    more = f"From 2 models to 20 it grew to {times:.1f} times as much." if times > 1 else ""
-    return reading(title, """For every number of models, the gap was at most {most:.0%} of the distance to single
-        models, and the lengths agreed within {length:.1%}. {more}""",
+    more = f"From 2 models to 20, its mean over the layers grew to {times:.1f} times as much." if times > 1 else ""
+    return reading(title, """For every number of models, the gap was at most {most:.0%} of the baseline, and
+        the lengths agreed within {length:.1%}. {more}""",
         most=numbers["gap_over_base_most"], more=more,
         length=max(1 - numbers["coef_least"], numbers["coef_most"] - 1))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import xarray
 
-from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, STRANGER
+from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, OUTLIERS, STRANGER
 from lessons.averaging.experiment.soups import GUESTS, NOBODY, SOUPS
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference
@@ -147,7 +147,8 @@ def cooking(held_out: Sequence[float], taken: Sequence[int], accuracy_of: Callab
         accuracy_of: (models) -> accuracy of their average on held-out data.
     """
     soup, tried, grown = [], [], []
-    for model in sorted(range(len(held_out)), key=lambda model: -held_out[model]):
+    ranked = sorted(range(len(held_out)), key=lambda model: -held_out[model])
+    for model in ranked:
         tried.append((accuracy_of([*soup, model]), model in taken))
         soup = [*soup, model] if model in taken else soup
         grown.append(accuracy_of(soup))
@@ -159,10 +160,12 @@ def cooking(held_out: Sequence[float], taken: Sequence[int], accuracy_of: Callab
     ax.step(places, grown, where="post", color=BLUE, linewidth=1.6, label="the soup so far", marker="")
     for mask, colour, marker, label in ((came_in, BLUE, "o", "taken"), (~came_in, RED, "x", "left out")):
         ax.plot(places[mask], trials[mask], color=colour, marker=marker, linestyle="", markersize=7, label=label)
-    for place, trial in zip(places, trials):
-        if trial < lowest:
-            ax.annotate(f"↓ {trial:.0%}", (place, lowest), xytext=(0, 4), textcoords="offset points", ha="center",
-                        color=RED)
+    named = {place: who for who, place in OUTLIERS.items()}
+    for place, model, trial in zip(places, ranked, trials):
+        below = f" ↓ {trial:.0%}" if trial < lowest else ""
+        if below or model in named:
+            ax.annotate(f"{named.get(model, '')}{below}", (place, max(trial, lowest)), xytext=(0, 6),
+                        textcoords="offset points", ha="center", color=RED)
     ax.axhline(uniform, color=GREY, linestyle="--", linewidth=1.2, marker="", label="uniform soup of all")
     ax.set(xlabel="models, from the best on", ylabel="accuracy on held-out data", title="What each model would make of "
            "the soup")
