@@ -120,6 +120,7 @@ NOT_THE_ANSWER = {  # what is shown after a question in the same section and tel
     ("01_linearity", "unit-7"): "pictures of weights",
     ("02_linearity_resnet", "panel-coef"): "lengths of features; asked was an accuracy",
     ("02_linearity_resnet", "reading-lengths"): "lengths of features; asked was an accuracy",
+    ("03_pairs", "counterexample-picture"): "other networks",
 }
 
 
