@@ -11,7 +11,7 @@ from lessons.averaging import algorithms, experiment, panels
 from lessons.averaging.algorithms import Family
 from lessons.averaging.experiment import models, resnets
 from lessons.averaging.experiment.models import BOLD, STRANGER
-from lessons.kit import archive
+from lessons.kit import archive, claims
 from lessons.kit.predict import predict
 from lessons.linearity.algorithms import coef
 from toy_models import MLP, Architecture, Recipe, weights, zoo
@@ -254,6 +254,8 @@ def test_the_chapter_says_what_it_has_to_train_and_on_what(capsys):
     assert data.startswith("stand-in for MNIST") and "turned by 45°" in data
     assert to_train == "23 of 23 MLPs have to be trained: about 20 s on two cores, once."
     experiment.announce("full")
+    assert "ResNets" not in capsys.readouterr().out
+    experiment.announce("full", with_resnets=True)
     assert "The ResNets at the end need 1,094 training steps" in capsys.readouterr().out
 
 
@@ -351,6 +353,13 @@ def test_a_soup_within_two_errors_of_the_single_model_is_no_news(gain, error, be
     other = sweep.assign(greedy_gain=xarray.full_like(sweep.greedy_gain, gain),
                          greedy_gain_error=xarray.full_like(sweep.greedy_gain_error, error))
     assert begins in panels.soups.reading_of_the_soups(other).text
+
+
+def test_on_the_ledgers_seeds_averages_are_ahead_of_their_members_and_close_behind_ensembles():
+    """In points: at least one above the mean of the members, and at most half a one below the ensemble."""
+    ledger = claims.measured()["CTL-7"]
+    assert min(ledger["average_over_members"]) >= 0.01
+    assert min(ledger["ensemble_over_average"]) > 0 and max(ledger["ensemble_over_average"]) <= 0.005
 
 
 def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch, capsys):

@@ -246,225 +246,11 @@ FIRST_LAYER = Exercise(
         "That is the mean of the W·x + b.",
         "What comes last?",
     ],
-    praise="1,140 networks share 20 products with the images. That is where four fifths of the arithmetic went.")
+    praise="So nobody has to build the averaged network to know its first layer, and all 1,140 triples share 20 "
+           "products with the images.")
 
 
-# -- 3.4: the baseline of Eq. 1 ----------------------------------------------------------------------
-
-def _features():
-    generator = torch.Generator().manual_seed(3)
-    cases = []
-    for models, samples, width in ((3, 6, 4), (2, 3, 5), (4, 5, 3)):
-        lengths = torch.tensor([1.0, 2, 5, 0.5])[:models, None, None]
-        cases.append((torch.randn(samples, width, generator=generator),
-                      torch.randn(models, samples, width, generator=generator) * lengths))
-    return cases
-
-
-def _cosines(average, features):
-    """(models, samples)."""
-    return torch.stack([cosine(average, one) for one in features])
-
-
-def _between_singles(average, features):
-    return torch.stack([cosine(a, b) for a, b in itertools.combinations(features, 2)]).mean(0)
-
-
-def _products(average, features):
-    """(models, samples) of scalar products."""
-    return (average * features).sum(2)
-
-
-def _one_length_for_all(average, features):
-    return (_products(average, features) / average.norm() / features.norm(dim=(1, 2))[:, None]).mean(0)
-
-
-BASELINE = Exercise(
-    "3.4", "the baseline of Eq. 1",
-    minutes=8,
-    solution=algorithms.cosine_base,
-    cases=_features,
-    tolerance=1e-5,
-    wrong=[
-        Wrong(lambda average, features: algorithms.cosine_avg(average, features),
-              "That is cosine_avg: one cosine, with the mean of the features. The baseline takes a cosine with every "
-              "single model's features, and averages those numbers."),
-        Wrong(lambda average, features: _cosines(features.mean(0), features).mean(0),
-              "You took the mean of the features for the averaged network's. These are in `average`: that the two are "
-              "nearly the same is what Eq. 1 claims, and we want to test it."),
-        Wrong(_between_singles,
-              "These are the cosines between the single models. The baseline compares each one with the averaged "
-              "network, `average`."),
-        Wrong(lambda average, features: 1 - algorithms.cosine_base(average, features),
-              "This is 1 minus the baseline. Give the cosine itself."),
-        Wrong(lambda average, features: _cosines(average, features).mean(),
-              "Right values, averaged too far: keep one number per sample, shape (samples,)."),
-        Wrong(lambda average, features: _cosines(average, features).mean(1),
-              "You averaged over the samples and have one number per model. Average over the models."),
-        Wrong(lambda average, features: _cosines(average, features).sum(0),
-              "You added the k cosines up; the baseline is their mean."),
-        Wrong(lambda average, features: _cosines(average, features).sum(0) / 3,
-              "You divide by 3 whatever the number of models is: len(features)."),
-        Wrong(_cosines,
-              "That is one cosine per model and sample, (models, samples). Average over the models."),
-        Wrong(lambda average, features: F.cosine_similarity(average[None], features, dim=1).mean(0),
-              "The cosine ran over the samples. In a tensor (models, samples, width) the width is dimension 2."),
-        Wrong(lambda average, features: cosine(average, features[0]),
-              "That is the cosine with the first model alone. Average over all of them."),
-        Wrong(lambda average, features: cosine(average, F.normalize(features.double(), dim=2).mean(0)),
-              "You gave all features the length 1 and took one cosine with their mean. The baseline is the mean of the "
-              "k cosines: the mean's own length must not be divided away."),
-        Wrong(lambda average, features: F.cosine_similarity(average.reshape(1, -1), features.flatten(1)).mean(),
-              "You made one long vector of all samples. Every sample has a cosine of its own."),
-        Wrong(lambda average, features: _cosines(average, features).amin(0),
-              "That is the cosine with the model that fits worst. The baseline is the mean over all of them."),
-        Wrong(lambda average, features: _cosines(average, features).amax(0),
-              "That is the cosine with the model that fits best. The baseline is the mean over all of them."),
-        Wrong(lambda average, features: _products(average, features).mean(0),
-              "These are scalar products. A cosine divides by both lengths."),
-        Wrong(lambda average, features: (_products(average, features) / features.norm(dim=2)).mean(0),
-              "You divided by the single models' lengths only. A cosine divides by the length of `average` too."),
-        Wrong(lambda average, features: (_products(average, features) / average.norm(dim=1)).mean(0),
-              "You divided by the length of `average` only. A cosine divides by the single models' lengths too."),
-        Wrong(lambda average, features: (_cosines(average, features) / features.norm(dim=2)
-                                         / average.norm(dim=1)).mean(0),
-              "You divided by the squares of the lengths. A cosine divides by the lengths themselves."),
-        Wrong(_one_length_for_all,
-              "You divided by one length for all samples together. Every sample has its own: norm(dim=…)."),
-        Wrong(lambda average, features: (_products(average, features).mean(0)
-                                         / (average.norm(dim=1) * features.norm(dim=2).mean(0))),
-              "That is the mean product over the mean length. Divide first, for every model, and then average."),
-    ],
-    hints=[
-        "For one model: torch.nn.functional.cosine_similarity(average, features[i], dim=1).",
-        "Do it for every model, torch.stack the results.",
-        "Average over the models, dimension 0.",
-    ],
-    praise="If even a single model's features were as close, Eq. 1 would say nothing.")
-
-
-# -- 3.5: where does the proof break? ----------------------------------------------------------------
-
-BREAK = Exercise(
-    "3.5", "where does the proof break?",
-    minutes=4,
-    solution="c",
-    wrong=[
-        Wrong("a",
-              "Two models are the definition of CTL, so the start of the induction is fine."),
-        Wrong("b",
-              "The shares α_i/(1 − α_k') do sum to 1 and are not negative; the arithmetic is in order."),
-        Wrong("d",
-              "“≈” hides how errors grow, which is a second weakness. But the counterexample has no errors at all: "
-              "its pairs are exact."),
-    ],
-    hints=[
-        "In the counterexample every pair is exact. So the step must fail that uses a pair which is not a pair of "
-        "the three models.",
-        "What are the two models of the last step's pair? One is θ_k'+1. And the other?",
-    ],
-    praise="The lemma is right for a set Θ that holds all its own averages, a convex one. Three finetuned models "
-           "are not such a set, and CTL of their pairs says nothing about pairs with a mix.")
-
-
-# -- 3.6: predict k from pairs ---------------------------------------------------------------------
-
-def _halfway():
-    generator = torch.Generator().manual_seed(4)
-    m = _symmetric(torch.randn(4, 4, 5, generator=generator))
-    two = _symmetric(torch.tensor([[[0.0, 0, 0], [1.5, -2, 1]], [[0, 0, 0], [0, 0, 0]]]))
-    return [(m, torch.tensor([0.1, 0.2, 0.3, 0.4])),
-            (m[:2, :2], torch.tensor([0.5, 0.5])),
-            (two, torch.tensor([0.25, 0.75])),
-            (m[:3, :3], torch.full((3,), 1 / 3)),
-            (_symmetric(torch.randn(3, 3, 2, 4, generator=generator)), torch.tensor([0.5, 0.3, 0.2]))]
-
-
-def _symmetric(m):
-    """Deviations of pairs; that of a model with itself is zero."""
-    m = m + m.transpose(0, 1)
-    m[range(len(m)), range(len(m))] = 0
-    return m
-
-
-def _over_pairs(weight):
-    """A wrong answer to 3.6: how it weights a pair's deviation."""
-    def answer(halfway, shares):
-        return sum(weight(shares, i, j) * halfway[i, j] for i, j in itertools.combinations(range(len(shares)), 2))
-    return answer
-
-
-def _count(shares):
-    return len(shares) * (len(shares) - 1) / 2
-
-
-PAIRS = Exercise(
-    "3.6", "predict k from pairs",
-    minutes=8,
-    solution=algorithms.predicted_from_pairs,
-    cases=_halfway,
-    tolerance=1e-5,
-    wrong=[
-        Wrong(_over_pairs(lambda shares, i, j: shares[i] * shares[j]),
-              "Try it on two models with half each: it must give halfway[0, 1] itself. α_i·α_j is ¼ there, so a factor "
-              "4 is missing."),
-        Wrong(_over_pairs(lambda shares, i, j: shares[i] * shares[j] / 4),
-              "You divided by 4. Half-way between two models α_i·α_j is ¼, and the result must be halfway[0, 1]: "
-              "multiply."),
-        Wrong(_over_pairs(lambda shares, i, j: -shares[i] * shares[j] / 2),
-              "The −½ stands before the second derivatives. m_ij is the whole deviation, it has that factor in it "
-              "already; here it is 4."),
-        Wrong(lambda halfway, shares: 4 * torch.einsum("i,j,ij...->...", shares, shares, halfway),
-              "You counted every pair twice, as (i, j) and as (j, i). The sum runs over i < j."),
-        Wrong(_over_pairs(lambda shares, i, j: 1 / _count(shares)),
-              "This is the mean over the pairs, whatever the shares are. A pair counts by the product of its two "
-              "shares."),
-        Wrong(_over_pairs(lambda shares, i, j: 4 * shares[i] * shares[j] / _count(shares)),
-              "The terms are right, but you took their mean over the pairs. The formula has their sum."),
-        Wrong(_over_pairs(lambda shares, i, j: 4 / len(shares) ** 2),
-              "That is right for equal shares, whatever the shares are. A pair counts by the product of its own two."),
-        Wrong(_over_pairs(lambda shares, i, j: shares[i] + shares[j]),
-              "You weighted a pair by the sum of its shares. It is the product: where one share is 0 the pair must not "
-              "count."),
-        Wrong(_over_pairs(lambda shares, i, j: 4 * (shares[i] + shares[j])),
-              "A pair counts here by four times the sum of its shares. Where one share is 0 it must not count at all: "
-              "multiply the two."),
-        Wrong(_over_pairs(lambda shares, i, j: (shares[i] + shares[j]) / 2),
-              "You weighted a pair by the mean of its two shares. It is four times their product."),
-        Wrong(_over_pairs(lambda shares, i, j: 4 * shares[i] ** 2),
-              "You took the share of i twice. The second one is that of j."),
-        Wrong(lambda halfway, shares: _over_pairs(lambda shares, i, j: 4 * shares[i] * shares[j])(halfway, shares[:-1]),
-              "No pair with the last model is in your sum: a range one too short?"),
-        Wrong(lambda halfway, shares: sum(4 * shares[i] * shares[i + 1] * halfway[i, i + 1]
-                                          for i in range(len(shares) - 1)),
-              "Your pairs are neighbours only, (i, i + 1). The sum runs over all i < j."),
-        Wrong(lambda halfway, shares: 2 * torch.einsum("i,j,ij...->", shares, shares, halfway),
-              "You also summed over what m_ij itself holds. Only i and j have to go."),
-        Wrong(lambda halfway, shares: torch.outer(shares, shares) * halfway,
-              "m_ij may have dimensions of its own behind i and j, and then torch lines up the wrong ones. Go through "
-              "the pairs one by one, or name the dimensions in an einsum."),
-        Wrong(lambda halfway, shares: halfway * torch.outer(shares, shares),
-              "halfway may have more dimensions than the products of the shares, and then torch lines up the wrong "
-              "ones. Go through the pairs one by one, or name the dimensions in an einsum."),
-        Wrong(lambda halfway, shares: halfway[0, 1].item(),
-              "item() is for a single number. m_ij may be a tensor of any shape, and so is the result."),
-        Wrong(lambda halfway, shares: torch.outer(shares, shares)[:, :, None] * halfway,
-              "You count on exactly one dimension behind i and j. m_ij may be a tensor of any shape: go through the "
-              "pairs."),
-        Wrong(lambda halfway, shares: shares @ halfway @ shares,
-              "A product of matrices suits halfway only where m_ij is a number. It may have dimensions of its own: go "
-              "through the pairs, or name the dimensions in an einsum."),
-    ],
-    hints=[
-        "Go through all pairs i < j.",
-        "Each contributes in proportion to shares[i] * shares[j].",
-        "Half-way between two models that product is ¼, and the result must be halfway[0, 1].",
-    ],
-    praise="Sum the products for k equal shares: 4·(k(k − 1)/2)/k² = 2·(1 − 1/k). However many models, never more than "
-           "twice.")
-
-
-# -- 3.7: the greedy soup --------------------------------------------------------------------------
+# -- 3.4: the greedy soup --------------------------------------------------------------------------
 
 def greedy_soup(held_out, accuracy_of):
     first, *others = sorted(range(len(held_out)), key=lambda model: -held_out[model])
@@ -622,7 +408,7 @@ def _with_accuracy(held_out, accuracy_of):
 
 
 SOUP = Exercise(
-    "3.7", "the greedy soup",
+    "3.4", "the greedy soup",
     minutes=10,
     solution=algorithms.greedy_soup,
     teaching=greedy_soup,
@@ -706,4 +492,219 @@ SOUP = Exercise(
     ],
     praise="It can never do worse on the held-out data than the best single model. On the test data it can.")
 
-EXERCISES = [AVERAGE, ENSEMBLE, FIRST_LAYER, BASELINE, BREAK, PAIRS, SOUP]
+
+# -- 3.5: the baseline of Eq. 1 ----------------------------------------------------------------------
+
+def _features():
+    generator = torch.Generator().manual_seed(3)
+    cases = []
+    for models, samples, width in ((3, 6, 4), (2, 3, 5), (4, 5, 3)):
+        lengths = torch.tensor([1.0, 2, 5, 0.5])[:models, None, None]
+        cases.append((torch.randn(samples, width, generator=generator),
+                      torch.randn(models, samples, width, generator=generator) * lengths))
+    return cases
+
+
+def _cosines(average, features):
+    """(models, samples)."""
+    return torch.stack([cosine(average, one) for one in features])
+
+
+def _between_singles(average, features):
+    return torch.stack([cosine(a, b) for a, b in itertools.combinations(features, 2)]).mean(0)
+
+
+def _products(average, features):
+    """(models, samples) of scalar products."""
+    return (average * features).sum(2)
+
+
+def _one_length_for_all(average, features):
+    return (_products(average, features) / average.norm() / features.norm(dim=(1, 2))[:, None]).mean(0)
+
+
+BASELINE = Exercise(
+    "3.5", "the baseline of Eq. 1",
+    minutes=8,
+    solution=algorithms.cosine_base,
+    cases=_features,
+    tolerance=1e-5,
+    wrong=[
+        Wrong(lambda average, features: algorithms.cosine_avg(average, features),
+              "That is cosine_avg: one cosine, with the mean of the features. The baseline takes a cosine with every "
+              "single model's features, and averages those numbers."),
+        Wrong(lambda average, features: _cosines(features.mean(0), features).mean(0),
+              "You took the mean of the features for the averaged network's. These are in `average`: that the two are "
+              "nearly the same is what Eq. 1 claims, and we want to test it."),
+        Wrong(_between_singles,
+              "These are the cosines between the single models. The baseline compares each one with the averaged "
+              "network, `average`."),
+        Wrong(lambda average, features: 1 - algorithms.cosine_base(average, features),
+              "This is 1 minus the baseline. Give the cosine itself."),
+        Wrong(lambda average, features: _cosines(average, features).mean(),
+              "Right values, averaged too far: keep one number per sample, shape (samples,)."),
+        Wrong(lambda average, features: _cosines(average, features).mean(1),
+              "You averaged over the samples and have one number per model. Average over the models."),
+        Wrong(lambda average, features: _cosines(average, features).sum(0),
+              "You added the k cosines up; the baseline is their mean."),
+        Wrong(lambda average, features: _cosines(average, features).sum(0) / 3,
+              "You divide by 3 whatever the number of models is: len(features)."),
+        Wrong(_cosines,
+              "That is one cosine per model and sample, (models, samples). Average over the models."),
+        Wrong(lambda average, features: F.cosine_similarity(average[None], features, dim=1).mean(0),
+              "The cosine ran over the samples. In a tensor (models, samples, width) the width is dimension 2."),
+        Wrong(lambda average, features: cosine(average, features[0]),
+              "That is the cosine with the first model alone. Average over all of them."),
+        Wrong(lambda average, features: cosine(average, F.normalize(features.double(), dim=2).mean(0)),
+              "You gave all features the length 1 and took one cosine with their mean. The baseline is the mean of the "
+              "k cosines: the mean's own length must not be divided away."),
+        Wrong(lambda average, features: F.cosine_similarity(average.reshape(1, -1), features.flatten(1)).mean(),
+              "You made one long vector of all samples. Every sample has a cosine of its own."),
+        Wrong(lambda average, features: _cosines(average, features).amin(0),
+              "That is the cosine with the model that fits worst. The baseline is the mean over all of them."),
+        Wrong(lambda average, features: _cosines(average, features).amax(0),
+              "That is the cosine with the model that fits best. The baseline is the mean over all of them."),
+        Wrong(lambda average, features: _products(average, features).mean(0),
+              "These are scalar products. A cosine divides by both lengths."),
+        Wrong(lambda average, features: (_products(average, features) / features.norm(dim=2)).mean(0),
+              "You divided by the single models' lengths only. A cosine divides by the length of `average` too."),
+        Wrong(lambda average, features: (_products(average, features) / average.norm(dim=1)).mean(0),
+              "You divided by the length of `average` only. A cosine divides by the single models' lengths too."),
+        Wrong(lambda average, features: (_cosines(average, features) / features.norm(dim=2)
+                                         / average.norm(dim=1)).mean(0),
+              "You divided by the squares of the lengths. A cosine divides by the lengths themselves."),
+        Wrong(_one_length_for_all,
+              "You divided by one length for all samples together. Every sample has its own: norm(dim=…)."),
+        Wrong(lambda average, features: (_products(average, features).mean(0)
+                                         / (average.norm(dim=1) * features.norm(dim=2).mean(0))),
+              "That is the mean product over the mean length. Divide first, for every model, and then average."),
+    ],
+    hints=[
+        "For one model: torch.nn.functional.cosine_similarity(average, features[i], dim=1).",
+        "Do it for every model, torch.stack the results.",
+        "Average over the models, dimension 0.",
+    ],
+    praise="If even a single model's features were as close, Eq. 1 would say nothing.")
+
+
+# -- 3.6: where does the proof break? ----------------------------------------------------------------
+
+BREAK = Exercise(
+    "3.6", "where does the proof break?",
+    minutes=4,
+    solution="c",
+    wrong=[
+        Wrong("a",
+              "Two models are the definition of CTL, so the start of the induction is fine."),
+        Wrong("b",
+              "The shares α_i/(1 − α_k') do sum to 1 and are not negative; the arithmetic is in order."),
+        Wrong("d",
+              "“≈” hides how errors grow, which is a second weakness. But the counterexample has no errors at all: "
+              "its pairs are exact."),
+    ],
+    hints=[
+        "In the counterexample every pair is exact. So the step must fail that uses a pair which is not a pair of "
+        "the three models.",
+        "What are the two models of the last step's pair? One is θ_k'+1. And the other?",
+    ],
+    praise="The lemma is right for a set Θ that holds all its own averages, a convex one. Three finetuned models "
+           "are not such a set, and CTL of their pairs says nothing about pairs with a mix.")
+
+
+# -- 3.7: predict k from pairs ---------------------------------------------------------------------
+
+def _halfway():
+    generator = torch.Generator().manual_seed(4)
+    m = _symmetric(torch.randn(4, 4, 5, generator=generator))
+    two = _symmetric(torch.tensor([[[0.0, 0, 0], [1.5, -2, 1]], [[0, 0, 0], [0, 0, 0]]]))
+    return [(m, torch.tensor([0.1, 0.2, 0.3, 0.4])),
+            (m[:2, :2], torch.tensor([0.5, 0.5])),
+            (two, torch.tensor([0.25, 0.75])),
+            (m[:3, :3], torch.full((3,), 1 / 3)),
+            (_symmetric(torch.randn(3, 3, 2, 4, generator=generator)), torch.tensor([0.5, 0.3, 0.2]))]
+
+
+def _symmetric(m):
+    """Deviations of pairs; that of a model with itself is zero."""
+    m = m + m.transpose(0, 1)
+    m[range(len(m)), range(len(m))] = 0
+    return m
+
+
+def _over_pairs(weight):
+    """A wrong answer to 3.7: how it weights a pair's deviation."""
+    def answer(halfway, shares):
+        return sum(weight(shares, i, j) * halfway[i, j] for i, j in itertools.combinations(range(len(shares)), 2))
+    return answer
+
+
+def _count(shares):
+    return len(shares) * (len(shares) - 1) / 2
+
+
+PAIRS = Exercise(
+    "3.7", "predict k from pairs",
+    minutes=8,
+    solution=algorithms.predicted_from_pairs,
+    cases=_halfway,
+    tolerance=1e-5,
+    wrong=[
+        Wrong(_over_pairs(lambda shares, i, j: shares[i] * shares[j]),
+              "Try it on two models with half each: it must give halfway[0, 1] itself. α_i·α_j is ¼ there, so a factor "
+              "4 is missing."),
+        Wrong(_over_pairs(lambda shares, i, j: shares[i] * shares[j] / 4),
+              "You divided by 4. Half-way between two models α_i·α_j is ¼, and the result must be halfway[0, 1]: "
+              "multiply."),
+        Wrong(_over_pairs(lambda shares, i, j: -shares[i] * shares[j] / 2),
+              "The −½ stands before the second derivatives. m_ij is the whole deviation, it has that factor in it "
+              "already; here it is 4."),
+        Wrong(lambda halfway, shares: 4 * torch.einsum("i,j,ij...->...", shares, shares, halfway),
+              "You counted every pair twice, as (i, j) and as (j, i). The sum runs over i < j."),
+        Wrong(_over_pairs(lambda shares, i, j: 1 / _count(shares)),
+              "This is the mean over the pairs, whatever the shares are. A pair counts by the product of its two "
+              "shares."),
+        Wrong(_over_pairs(lambda shares, i, j: 4 * shares[i] * shares[j] / _count(shares)),
+              "The terms are right, but you took their mean over the pairs. The formula has their sum."),
+        Wrong(_over_pairs(lambda shares, i, j: 4 / len(shares) ** 2),
+              "That is right for equal shares, whatever the shares are. A pair counts by the product of its own two."),
+        Wrong(_over_pairs(lambda shares, i, j: shares[i] + shares[j]),
+              "You weighted a pair by the sum of its shares. It is the product: where one share is 0 the pair must not "
+              "count."),
+        Wrong(_over_pairs(lambda shares, i, j: 4 * (shares[i] + shares[j])),
+              "A pair counts here by four times the sum of its shares. Where one share is 0 it must not count at all: "
+              "multiply the two."),
+        Wrong(_over_pairs(lambda shares, i, j: (shares[i] + shares[j]) / 2),
+              "You weighted a pair by the mean of its two shares. It is four times their product."),
+        Wrong(_over_pairs(lambda shares, i, j: 4 * shares[i] ** 2),
+              "You took the share of i twice. The second one is that of j."),
+        Wrong(lambda halfway, shares: _over_pairs(lambda shares, i, j: 4 * shares[i] * shares[j])(halfway, shares[:-1]),
+              "No pair with the last model is in your sum: a range one too short?"),
+        Wrong(lambda halfway, shares: sum(4 * shares[i] * shares[i + 1] * halfway[i, i + 1]
+                                          for i in range(len(shares) - 1)),
+              "Your pairs are neighbours only, (i, i + 1). The sum runs over all i < j."),
+        Wrong(lambda halfway, shares: 2 * torch.einsum("i,j,ij...->", shares, shares, halfway),
+              "You also summed over what m_ij itself holds. Only i and j have to go."),
+        Wrong(lambda halfway, shares: torch.outer(shares, shares) * halfway,
+              "m_ij may have dimensions of its own behind i and j, and then torch lines up the wrong ones. Go through "
+              "the pairs one by one, or name the dimensions in an einsum."),
+        Wrong(lambda halfway, shares: halfway * torch.outer(shares, shares),
+              "halfway may have more dimensions than the products of the shares, and then torch lines up the wrong "
+              "ones. Go through the pairs one by one, or name the dimensions in an einsum."),
+        Wrong(lambda halfway, shares: halfway[0, 1].item(),
+              "item() is for a single number. m_ij may be a tensor of any shape, and so is the result."),
+        Wrong(lambda halfway, shares: torch.outer(shares, shares)[:, :, None] * halfway,
+              "You count on exactly one dimension behind i and j. m_ij may be a tensor of any shape: go through the "
+              "pairs."),
+        Wrong(lambda halfway, shares: shares @ halfway @ shares,
+              "A product of matrices suits halfway only where m_ij is a number. It may have dimensions of its own: go "
+              "through the pairs, or name the dimensions in an einsum."),
+    ],
+    hints=[
+        "Go through all pairs i < j.",
+        "Each contributes in proportion to shares[i] * shares[j].",
+        "Half-way between two models that product is ¼, and the result must be halfway[0, 1].",
+    ],
+    praise="Sum the products for k equal shares: 4·(k(k − 1)/2)/k² = 2·(1 − 1/k). However many models, never more than "
+           "twice.")
+
+EXERCISES = [AVERAGE, ENSEMBLE, FIRST_LAYER, SOUP, BASELINE, BREAK, PAIRS]

@@ -111,11 +111,13 @@ CHAPTERS = (
             needs=("cifar",), quick=130, full=2250,
             teaches="how to tell a difference from noise; a last batch of four that ruins a network; the variance of a "
                     "mix, layer by layer; figures and claims of CTL on ResNet-18"),
-    Chapter("03_averaging", "lessons.averaging", panels=5, slider="α over three models",
-            needs_in_full=CIFAR, full=450,
-            teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
-                    "when pairs tell about twenty",
-            pictures={3: "averaging_triangle"}),
+    Chapter("03_averaging", "lessons.averaging", panels=4, slider="α over three models", full=120,
+            teaches="averaging many networks, and averaging what they predict; the network that spoils an average; "
+                    "soups",
+            pictures={2: "averaging_triangle"}),
+    Chapter("03_pairs", "lessons.averaging", deeper=True, panels=1, slider="k", needs_in_full=CIFAR, full=450,
+            teaches="when pairs tell about twenty: a lemma whose proof fails, and what holds instead; how much of a "
+                    "correlation its members explain; ten triples of ResNets"),
     Chapter("04_task_arithmetic", "lessons.task_arithmetic", panels=4, slider="λ", quick=90, full=360,
             teaches="adding and subtracting task vectors, how much of each to add, and why features follow; whether a "
                     "subtracted task is forgotten; a mixing desk for eight tasks",

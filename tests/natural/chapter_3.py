@@ -114,109 +114,7 @@ def one_hot_votes(logits):
     return F.one_hot(logits.argmax(-1), logits.shape[-1]).float().mean(0)
 
 
-# -- 3.4 · the mean of the cosines -------------------------------------------------------------------
-
-def between_singles(average, features):
-    k = len(features)
-    pairs = [F.cosine_similarity(features[i], features[j], dim=1) for i in range(k) for j in range(i + 1, k)]
-    return torch.stack(pairs).mean(0)
-
-
-def with_mean_of_features(average, features):
-    mean = features.mean(0)
-    return torch.stack([F.cosine_similarity(mean, one, dim=1) for one in features]).mean(0)
-
-
-def norm_of_everything(average, features):
-    return torch.stack([(average * one).sum(1) / (average.norm() * one.norm()) for one in features]).mean(0)
-
-
-def three_models(average, features):
-    return sum(F.cosine_similarity(average, one, dim=1) for one in features) / 3
-
-
-def cosines_by_hand(average, features):
-    products = (average * features).sum(2)
-    return (products / (average.norm(dim=1) * features.norm(dim=2))).mean(0)
-
-
-def cosines_in_loops(average, features):
-    result = []
-    for sample in range(average.shape[0]):
-        one = [float(F.cosine_similarity(average[sample].double(), model[sample].double(), dim=0))
-               for model in features]
-        result.append(sum(one) / len(one))
-    return result
-
-
-# -- 3.6 · Σ_{i<j} 4 α_i α_j m_ij ----------------------------------------------------------------------
-
-def over_pairs(weight, pairs=itertools.combinations):
-    """Σ weight(shares, i, j)·m_ij over the pairs of places."""
-    def answer(halfway, shares):
-        return sum(weight(shares, i, j) * halfway[i, j] for i, j in pairs(range(len(shares)), 2))
-    return answer
-
-
-def product(shares, i, j):
-    return 4 * shares[i] * shares[j]
-
-
-def quadratic_form(halfway, shares):
-    return 4 * torch.einsum("i,j,ij...->...", shares, shares, halfway)
-
-
-def einsum_of_everything(halfway, shares):
-    return 2 * torch.einsum("i,j,ij...->", shares, shares, halfway)
-
-
-def matrix_product(halfway, shares):
-    return 2 * shares @ halfway @ shares
-
-
-def outer_times_halfway(halfway, shares):
-    return (4 * torch.outer(shares, shares) * halfway).triu(1).sum()
-
-
-def as_if_equal(halfway, shares):
-    k = len(shares)
-    return sum(4 * halfway[i, j] / k ** 2 for i in range(k) for j in range(i + 1, k))
-
-
-def stops_one_early(halfway, shares):
-    k = len(shares)
-    return sum(4 * shares[i] * shares[j] * halfway[i, j] for i in range(k - 1) for j in range(i + 1, k - 1))
-
-
-def neighbours_only(halfway, shares):
-    return sum(4 * shares[i] * shares[i + 1] * halfway[i, i + 1] for i in range(len(shares) - 1))
-
-
-def average_over_pairs(halfway, shares):
-    terms = [product(shares, i, j) * halfway[i, j] for i, j in itertools.combinations(range(len(shares)), 2)]
-    return torch.stack(terms).mean(0)
-
-
-def not_summed(halfway, shares):
-    return torch.stack([product(shares, i, j) * halfway[i, j]
-                        for i, j in itertools.combinations(range(len(shares)), 2)])
-
-
-def half_of_all(halfway, shares):
-    outer = torch.outer(shares, shares).reshape(*halfway.shape[:2], *[1] * (halfway.ndim - 2))
-    both = (4 * outer * halfway).sum((0, 1))
-    diagonal = sum(4 * shares[i] ** 2 * halfway[i, i] for i in range(len(shares)))
-    return (both - diagonal) / 2
-
-
-def in_float64(halfway, shares):
-    result = np.zeros(tuple(halfway.shape[2:]))
-    for i, j in itertools.combinations(range(len(shares)), 2):
-        result = result + 4 * float(shares[i]) * float(shares[j]) * halfway[i, j].double().numpy()
-    return result
-
-
-# -- 3.7 · the greedy soup ---------------------------------------------------------------------------
+# -- 3.4 · the greedy soup ---------------------------------------------------------------------------
 
 def best_first(held_out):
     return sorted(range(len(held_out)), key=lambda i: held_out[i], reverse=True)
@@ -451,6 +349,108 @@ def overwritten(tensors, shares):
     return result
 
 
+# -- 3.5 · the mean of the cosines -------------------------------------------------------------------
+
+def between_singles(average, features):
+    k = len(features)
+    pairs = [F.cosine_similarity(features[i], features[j], dim=1) for i in range(k) for j in range(i + 1, k)]
+    return torch.stack(pairs).mean(0)
+
+
+def with_mean_of_features(average, features):
+    mean = features.mean(0)
+    return torch.stack([F.cosine_similarity(mean, one, dim=1) for one in features]).mean(0)
+
+
+def norm_of_everything(average, features):
+    return torch.stack([(average * one).sum(1) / (average.norm() * one.norm()) for one in features]).mean(0)
+
+
+def three_models(average, features):
+    return sum(F.cosine_similarity(average, one, dim=1) for one in features) / 3
+
+
+def cosines_by_hand(average, features):
+    products = (average * features).sum(2)
+    return (products / (average.norm(dim=1) * features.norm(dim=2))).mean(0)
+
+
+def cosines_in_loops(average, features):
+    result = []
+    for sample in range(average.shape[0]):
+        one = [float(F.cosine_similarity(average[sample].double(), model[sample].double(), dim=0))
+               for model in features]
+        result.append(sum(one) / len(one))
+    return result
+
+
+# -- 3.7 · Σ_{i<j} 4 α_i α_j m_ij ----------------------------------------------------------------------
+
+def over_pairs(weight, pairs=itertools.combinations):
+    """Σ weight(shares, i, j)·m_ij over the pairs of places."""
+    def answer(halfway, shares):
+        return sum(weight(shares, i, j) * halfway[i, j] for i, j in pairs(range(len(shares)), 2))
+    return answer
+
+
+def product(shares, i, j):
+    return 4 * shares[i] * shares[j]
+
+
+def quadratic_form(halfway, shares):
+    return 4 * torch.einsum("i,j,ij...->...", shares, shares, halfway)
+
+
+def einsum_of_everything(halfway, shares):
+    return 2 * torch.einsum("i,j,ij...->", shares, shares, halfway)
+
+
+def matrix_product(halfway, shares):
+    return 2 * shares @ halfway @ shares
+
+
+def outer_times_halfway(halfway, shares):
+    return (4 * torch.outer(shares, shares) * halfway).triu(1).sum()
+
+
+def as_if_equal(halfway, shares):
+    k = len(shares)
+    return sum(4 * halfway[i, j] / k ** 2 for i in range(k) for j in range(i + 1, k))
+
+
+def stops_one_early(halfway, shares):
+    k = len(shares)
+    return sum(4 * shares[i] * shares[j] * halfway[i, j] for i in range(k - 1) for j in range(i + 1, k - 1))
+
+
+def neighbours_only(halfway, shares):
+    return sum(4 * shares[i] * shares[i + 1] * halfway[i, i + 1] for i in range(len(shares) - 1))
+
+
+def average_over_pairs(halfway, shares):
+    terms = [product(shares, i, j) * halfway[i, j] for i, j in itertools.combinations(range(len(shares)), 2)]
+    return torch.stack(terms).mean(0)
+
+
+def not_summed(halfway, shares):
+    return torch.stack([product(shares, i, j) * halfway[i, j]
+                        for i, j in itertools.combinations(range(len(shares)), 2)])
+
+
+def half_of_all(halfway, shares):
+    outer = torch.outer(shares, shares).reshape(*halfway.shape[:2], *[1] * (halfway.ndim - 2))
+    both = (4 * outer * halfway).sum((0, 1))
+    diagonal = sum(4 * shares[i] ** 2 * halfway[i, i] for i in range(len(shares)))
+    return (both - diagonal) / 2
+
+
+def in_float64(halfway, shares):
+    result = np.zeros(tuple(halfway.shape[2:]))
+    for i, j in itertools.combinations(range(len(shares)), 2):
+        result = result + 4 * float(shares[i]) * float(shares[j]) * halfway[i, j].double().numpy()
+    return result
+
+
 WRONG = [
     Natural("3.1", "the shares forgotten", of_floats(lambda tensors, shares: torch.stack(tensors).mean(0)),
             "This is the plain mean whatever"),
@@ -532,137 +532,137 @@ WRONG = [
     Natural("3.3", "averaged over the samples as well", lambda before: F.relu(before.mean(0)).mean(0),
             "The right numbers, but one"),
 
-    Natural("3.4", "the cosine with the mean", lambda a, f: F.cosine_similarity(a, f.mean(0), dim=1),
+    Natural("3.4", "strictly better", cooked(better=lambda new, old: new > old), "Nearly: a model that leaves"),
+    Natural("3.4", "from the worst on", cooked(order=lambda h: sorted(range(len(h)), key=lambda i: h[i])),
+            "You began with the worst"),
+    Natural("3.4", "in the order given", cooked(order=lambda h: range(len(h))), "You tried the models in"),
+    Natural("3.4", "always against the first", cooked(keep=lambda new, old: old), "You compare with the best"),
+    Natural("3.4", "review: stops at the first that does not help", until_one_fails, "You stop at the first model"),
+    Natural("3.4", "review: compared with the new model alone", against_the_models_own,
+            "You compare the soup with the newcomer"),
+    Natural("3.4", "the model alone against the soup", model_alone_as_good, "You end up with the best"),
+    Natural("3.4", "pairs with the best", with_the_best_only, "You try every model together"),
+    Natural("3.4", "the best partner each round", best_partner_each_round, "In every round you look"),
+    Natural("3.4", "the best of the uniform soups", best_prefix, "You choose among the uniform"),
+    Natural("3.4", "places in the sorted order", places_in_order, "These are places in the"),
+    Natural("3.4", "index() of equal accuracies", looked_up_by_value, "Where two models are equally"),
+    Natural("3.4", "the accuracy returned too", with_accuracy, "The soup is right, and"),
+    Natural("3.4", "review: the best one tried twice", best_tried_twice, "The best model is in the"),
+    Natural("3.4", "the accuracy of the soup",
+            lambda held_out, accuracy_of: accuracy_of(cooked()(held_out, accuracy_of)), "That is the soup's accuracy"),
+    Natural("3.4", "a new model has to be at least as good as the mean", at_least_the_mean,
+            "You compare the soup with the mean"),
+    Natural("3.4", "the last trial remembered", last_trial_remembered, "You remember the accuracy of"),
+    Natural("3.4", "the newcomer's own accuracy remembered", newcomers_accuracy_remembered,
+            "You remember the newcomer's own"),
+    Natural("3.4", "starts at held_out[0]", starts_at_the_first_ones, "The accuracy to beat starts"),
+    Natural("3.4", "the comparison the other way", cooked(better=lambda new, old: new <= old),
+            "You take a model where"),
+    Natural("3.4", "accuracy_of one model", one_model_asked, "accuracy_of wants a list of"),
+    Natural("3.4", "the accuracy of the empty soup", begins_empty, "asked for the average of no models"),
+    Natural("3.4", "the best of all subsets", best_of_all_subsets, "You looked for the best"),
+    Natural("3.4", "takes out what does harm", takes_out, "You begin with all models"),
+    Natural("3.4", "put in front", put_in_front, "The right numbers in another"),
+    Natural("3.4", "a set", lambda held_out, accuracy_of: set(cooked()(held_out, accuracy_of)),
+            "The right models, in a"),
+    Natural("3.4", "never taken out again", kept_while_tried, "You took all models: that"),
+    Natural("3.4", "sorted by number", by_number, "The right models, sorted"),
+    Natural("3.4", "the first one not in the list", without_the_first, "The best model is missing"),
+    Natural("3.4", "starts at 0 and so takes a second one at once", cooked(start=0.0), "The second model always"),
+    Natural("3.4", "the whole order given as accuracies",
+            lambda held_out, accuracy_of: [held_out[i] for i in cooked()(held_out, accuracy_of)],
+            "The right models, but you"),
+    Natural("3.5", "the cosine with the mean", lambda a, f: F.cosine_similarity(a, f.mean(0), dim=1),
             "That is cosine_avg: one"),
-    Natural("3.4", "cosines, not averaged", lambda a, f: F.cosine_similarity(a[None], f, dim=2),
+    Natural("3.5", "cosines, not averaged", lambda a, f: F.cosine_similarity(a[None], f, dim=2),
             "That is one cosine per"),
-    Natural("3.4", "the sum of the cosines", lambda a, f: F.cosine_similarity(a[None], f, dim=2).sum(0),
+    Natural("3.5", "the sum of the cosines", lambda a, f: F.cosine_similarity(a[None], f, dim=2).sum(0),
             "You added the k cosines"),
-    Natural("3.4", "averaged over the samples", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean(1),
+    Natural("3.5", "averaged over the samples", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean(1),
             "You averaged over the samples"),
-    Natural("3.4", "averaged over everything", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean(),
+    Natural("3.5", "averaged over everything", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean(),
             "Right values, averaged"),
-    Natural("3.4", "cosine_similarity over dimension 1", lambda a, f: F.cosine_similarity(a[None], f, dim=1).mean(0),
+    Natural("3.5", "cosine_similarity over dimension 1", lambda a, f: F.cosine_similarity(a[None], f, dim=1).mean(0),
             "The cosine ran over the"),
-    Natural("3.4", "one number, as a float", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean().item(),
+    Natural("3.5", "one number, as a float", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean().item(),
             "Right values, averaged"),
-    Natural("3.4", "1 minus it", lambda a, f: 1 - F.cosine_similarity(a[None], f, dim=2).mean(0),
+    Natural("3.5", "1 minus it", lambda a, f: 1 - F.cosine_similarity(a[None], f, dim=2).mean(0),
             "This is 1 minus the baseline"),
-    Natural("3.4", "between the single models", between_singles, "These are the cosines between"),
-    Natural("3.4", "the mean of the features in the average's place", with_mean_of_features,
+    Natural("3.5", "between the single models", between_singles, "These are the cosines between"),
+    Natural("3.5", "the mean of the features in the average's place", with_mean_of_features,
             "You took the mean of the"),
-    Natural("3.4", "no norms", lambda a, f: (a * f).sum(2).mean(0), "These are scalar products"),
-    Natural("3.4", "norms over everything", norm_of_everything, "You divided by one length"),
-    Natural("3.4", "only the first model", lambda a, f: F.cosine_similarity(a, f[0], dim=1),
+    Natural("3.5", "no norms", lambda a, f: (a * f).sum(2).mean(0), "These are scalar products"),
+    Natural("3.5", "norms over everything", norm_of_everything, "You divided by one length"),
+    Natural("3.5", "only the first model", lambda a, f: F.cosine_similarity(a, f[0], dim=1),
             "That is the cosine with the first"),
-    Natural("3.4", "the best model", lambda a, f: F.cosine_similarity(a[None], f, dim=2).amax(0),
+    Natural("3.5", "the best model", lambda a, f: F.cosine_similarity(a[None], f, dim=2).amax(0),
             "That is the cosine with the model"),
-    Natural("3.4", "squared lengths below",
+    Natural("3.5", "squared lengths below",
             lambda a, f: ((a * f).sum(2) / (a.norm(dim=1) ** 2 * f.norm(dim=2) ** 2)).mean(0),
             "You divided by the squares"),
-    Natural("3.4", "only the models' lengths", lambda a, f: ((a * f).sum(2) / f.norm(dim=2)).mean(0),
+    Natural("3.5", "only the models' lengths", lambda a, f: ((a * f).sum(2) / f.norm(dim=2)).mean(0),
             "You divided by the single"),
-    Natural("3.4", "the mean of the products over the mean of the lengths",
+    Natural("3.5", "the mean of the products over the mean of the lengths",
             lambda a, f: (a * f).sum(2).mean(0) / (a.norm(dim=1) * f.norm(dim=2).mean(0)), "That is the mean product"),
 
-    Natural("3.4", "an eps that shows", lambda a, f: ((a * f).sum(2) / (a.norm(dim=1) * f.norm(dim=2) + 1e-4)).mean(0),
+    Natural("3.5", "an eps that shows", lambda a, f: ((a * f).sum(2) / (a.norm(dim=1) * f.norm(dim=2) + 1e-4)).mean(0),
             "Right to about 4 digits"),
-    Natural("3.4", "review: three models written in", three_models, "You divide by 3 whatever"),
+    Natural("3.5", "review: three models written in", three_models, "You divide by 3 whatever"),
 
-    Natural("3.4", "the mean of the features at length 1",
+    Natural("3.5", "the mean of the features at length 1",
             lambda a, f: F.cosine_similarity(a, F.normalize(f, dim=2).mean(0), dim=1), "You gave all features the"),
-    Natural("3.4", "one long vector", lambda a, f: F.cosine_similarity(a.flatten()[None], f.flatten(1)).mean(),
+    Natural("3.5", "one long vector", lambda a, f: F.cosine_similarity(a.flatten()[None], f.flatten(1)).mean(),
             "You made one long vector"),
-    Natural("3.4", "the worst model", lambda a, f: F.cosine_similarity(a[None], f, dim=2).amin(0),
+    Natural("3.5", "the worst model", lambda a, f: F.cosine_similarity(a[None], f, dim=2).amin(0),
             "the model that fits worst"),
-    Natural("3.4", "the median", lambda a, f: F.cosine_similarity(a[None], f, dim=2).median(0).values),
-    Natural("3.4", "absolute cosines", lambda a, f: F.cosine_similarity(a[None], f, dim=2).abs().mean(0)),
-    Natural("3.4", "divided by k − 1", lambda a, f: F.cosine_similarity(a[None], f, dim=2).sum(0) / (len(f) - 1),
+    Natural("3.5", "the median", lambda a, f: F.cosine_similarity(a[None], f, dim=2).median(0).values),
+    Natural("3.5", "absolute cosines", lambda a, f: F.cosine_similarity(a[None], f, dim=2).abs().mean(0)),
+    Natural("3.5", "divided by k − 1", lambda a, f: F.cosine_similarity(a[None], f, dim=2).sum(0) / (len(f) - 1),
             "On every input yours is"),
 
-    Natural("3.5", "CTL for pairs is not enough to begin with", "a", "Two models are the definition"),
-    Natural("3.5", "the shares", "b", "The shares α_i/(1 − α_k')"),
-    Natural("3.5", "many ≈", "d", "“≈” hides how errors grow"),
-    Natural("3.5", "the number of the step", 2, "not one of the letters"),
-    Natural("3.5", "in words", "step 2", "not one of the letters"),
+    Natural("3.6", "CTL for pairs is not enough to begin with", "a", "Two models are the definition"),
+    Natural("3.6", "the shares", "b", "The shares α_i/(1 − α_k')"),
+    Natural("3.6", "many ≈", "d", "“≈” hides how errors grow"),
+    Natural("3.6", "the number of the step", 2, "not one of the letters"),
+    Natural("3.6", "in words", "step 2", "not one of the letters"),
 
-    Natural("3.6", "the 4 forgotten", over_pairs(lambda shares, i, j: shares[i] * shares[j]),
+    Natural("3.7", "the 4 forgotten", over_pairs(lambda shares, i, j: shares[i] * shares[j]),
             "Try it on two models with"),
-    Natural("3.6", "every pair twice", over_pairs(product, itertools.permutations), "You counted every pair"),
-    Natural("3.6", "every pair twice, and i = j", quadratic_form, "You counted every pair"),
-    Natural("3.6", "the factor 2", over_pairs(lambda shares, i, j: 2 * shares[i] * shares[j]),
+    Natural("3.7", "every pair twice", over_pairs(product, itertools.permutations), "You counted every pair"),
+    Natural("3.7", "every pair twice, and i = j", quadratic_form, "You counted every pair"),
+    Natural("3.7", "the factor 2", over_pairs(lambda shares, i, j: 2 * shares[i] * shares[j]),
             "Yours is half what is asked"),
-    Natural("3.6", "the factor ¼", over_pairs(lambda shares, i, j: shares[i] * shares[j] / 4),
+    Natural("3.7", "the factor ¼", over_pairs(lambda shares, i, j: shares[i] * shares[j] / 4),
             "You divided by 4. Half-way"),
-    Natural("3.6", "−½ from the expansion", over_pairs(lambda shares, i, j: -shares[i] * shares[j] / 2),
+    Natural("3.7", "−½ from the expansion", over_pairs(lambda shares, i, j: -shares[i] * shares[j] / 2),
             "The −½ stands before the"),
-    Natural("3.6", "the sum of the two shares", over_pairs(lambda shares, i, j: 4 * (shares[i] + shares[j])),
+    Natural("3.7", "the sum of the two shares", over_pairs(lambda shares, i, j: 4 * (shares[i] + shares[j])),
             "A pair counts here by four"),
-    Natural("3.6", "the mean over the pairs", average_over_pairs, "The terms are right, but"),
-    Natural("3.6", "equal shares", as_if_equal, "That is right for equal"),
-    Natural("3.6", "the last model never", stops_one_early, "No pair with the last model"),
-    Natural("3.6", "neighbours only", neighbours_only, "Your pairs are neighbours"),
-    Natural("3.6", "not summed", not_summed, "Nearly there: sum over"),
-    Natural("3.6", "α twice, from i", over_pairs(lambda shares, i, j: 4 * shares[i] ** 2), "You took the share of i"),
-    Natural("3.6", "triu of the matrix, for numbers only", outer_times_halfway, "m_ij may have dimensions"),
-    Natural("3.6", "a matrix product, for numbers only", matrix_product, "A product of matrices suits"),
-    Natural("3.6", "einsum that sums over everything", einsum_of_everything, "You also summed over what"),
+    Natural("3.7", "the mean over the pairs", average_over_pairs, "The terms are right, but"),
+    Natural("3.7", "equal shares", as_if_equal, "That is right for equal"),
+    Natural("3.7", "the last model never", stops_one_early, "No pair with the last model"),
+    Natural("3.7", "neighbours only", neighbours_only, "Your pairs are neighbours"),
+    Natural("3.7", "not summed", not_summed, "Nearly there: sum over"),
+    Natural("3.7", "α twice, from i", over_pairs(lambda shares, i, j: 4 * shares[i] ** 2), "You took the share of i"),
+    Natural("3.7", "triu of the matrix, for numbers only", outer_times_halfway, "m_ij may have dimensions"),
+    Natural("3.7", "a matrix product, for numbers only", matrix_product, "A product of matrices suits"),
+    Natural("3.7", "einsum that sums over everything", einsum_of_everything, "You also summed over what"),
 
-    Natural("3.6", "the matrix times the products, for numbers only",
+    Natural("3.7", "the matrix times the products, for numbers only",
             lambda halfway, shares: (4 * halfway * torch.outer(shares, shares)).triu(1).sum((0, 1)),
             "halfway may have more dimensions"),
-    Natural("3.6", "item()",
+    Natural("3.7", "item()",
             lambda halfway, shares: over_pairs(lambda a, i, j: 4 * a[i] * a[j] * halfway[i, j].item())(halfway, shares),
             "item() is for a single"),
-    Natural("3.6", "the mean of the two shares", over_pairs(lambda shares, i, j: (shares[i] + shares[j]) / 2),
+    Natural("3.7", "the mean of the two shares", over_pairs(lambda shares, i, j: (shares[i] + shares[j]) / 2),
             "a pair by the mean"),
-    Natural("3.6", "the root of the product", over_pairs(lambda shares, i, j: 4 * (shares[i] * shares[j]) ** 0.5)),
-    Natural("3.6", "pairs with the first model", lambda halfway, shares: sum(
+    Natural("3.7", "the root of the product", over_pairs(lambda shares, i, j: 4 * (shares[i] * shares[j]) ** 0.5)),
+    Natural("3.7", "pairs with the first model", lambda halfway, shares: sum(
         4 * shares[0] * shares[j] * halfway[0, j] for j in range(1, len(shares)))),
-    Natural("3.6", "divided by the sum of the products", lambda halfway, shares: (
+    Natural("3.7", "divided by the sum of the products", lambda halfway, shares: (
         over_pairs(product)(halfway, shares) / over_pairs(product)(torch.ones(len(shares), len(shares)), shares)),
             "On every input yours is"),
 
-    Natural("3.7", "strictly better", cooked(better=lambda new, old: new > old), "Nearly: a model that leaves"),
-    Natural("3.7", "from the worst on", cooked(order=lambda h: sorted(range(len(h)), key=lambda i: h[i])),
-            "You began with the worst"),
-    Natural("3.7", "in the order given", cooked(order=lambda h: range(len(h))), "You tried the models in"),
-    Natural("3.7", "always against the first", cooked(keep=lambda new, old: old), "You compare with the best"),
-    Natural("3.7", "review: stops at the first that does not help", until_one_fails, "You stop at the first model"),
-    Natural("3.7", "review: compared with the new model alone", against_the_models_own,
-            "You compare the soup with the newcomer"),
-    Natural("3.7", "the model alone against the soup", model_alone_as_good, "You end up with the best"),
-    Natural("3.7", "pairs with the best", with_the_best_only, "You try every model together"),
-    Natural("3.7", "the best partner each round", best_partner_each_round, "In every round you look"),
-    Natural("3.7", "the best of the uniform soups", best_prefix, "You choose among the uniform"),
-    Natural("3.7", "places in the sorted order", places_in_order, "These are places in the"),
-    Natural("3.7", "index() of equal accuracies", looked_up_by_value, "Where two models are equally"),
-    Natural("3.7", "the accuracy returned too", with_accuracy, "The soup is right, and"),
-    Natural("3.7", "review: the best one tried twice", best_tried_twice, "The best model is in the"),
-    Natural("3.7", "the accuracy of the soup",
-            lambda held_out, accuracy_of: accuracy_of(cooked()(held_out, accuracy_of)), "That is the soup's accuracy"),
-    Natural("3.7", "a new model has to be at least as good as the mean", at_least_the_mean,
-            "You compare the soup with the mean"),
-    Natural("3.7", "the last trial remembered", last_trial_remembered, "You remember the accuracy of"),
-    Natural("3.7", "the newcomer's own accuracy remembered", newcomers_accuracy_remembered,
-            "You remember the newcomer's own"),
-    Natural("3.7", "starts at held_out[0]", starts_at_the_first_ones, "The accuracy to beat starts"),
-    Natural("3.7", "the comparison the other way", cooked(better=lambda new, old: new <= old),
-            "You take a model where"),
-    Natural("3.7", "accuracy_of one model", one_model_asked, "accuracy_of wants a list of"),
-    Natural("3.7", "the accuracy of the empty soup", begins_empty, "asked for the average of no models"),
-    Natural("3.7", "the best of all subsets", best_of_all_subsets, "You looked for the best"),
-    Natural("3.7", "takes out what does harm", takes_out, "You begin with all models"),
-    Natural("3.7", "put in front", put_in_front, "The right numbers in another"),
-    Natural("3.7", "a set", lambda held_out, accuracy_of: set(cooked()(held_out, accuracy_of)),
-            "The right models, in a"),
-    Natural("3.7", "never taken out again", kept_while_tried, "You took all models: that"),
-    Natural("3.7", "sorted by number", by_number, "The right models, sorted"),
-    Natural("3.7", "the first one not in the list", without_the_first, "The best model is missing"),
-    Natural("3.7", "starts at 0 and so takes a second one at once", cooked(start=0.0), "The second model always"),
-    Natural("3.7", "the whole order given as accuracies",
-            lambda held_out, accuracy_of: [held_out[i] for i in cooked()(held_out, accuracy_of)],
-            "The right models, but you"),
 ]
 
 RIGHT = [
@@ -678,22 +678,22 @@ RIGHT = [
     Natural("3.3", "nn.ReLU", lambda before: torch.nn.ReLU()(before.mean(dim=0))),
     Natural("3.3", "numpy's maximum", lambda before: np.maximum(before.numpy().mean(0), 0)),
     Natural("3.3", "the ReLU of the sum, divided", lambda before: F.relu(before.sum(0)) / len(before)),
-    Natural("3.4", "cosine_similarity, broadcast",
+    Natural("3.4", "review: a tensor", with_torch),
+    Natural("3.4", "review: np.int64, and the soup asked again", with_numpy),
+    Natural("3.4", "from the empty soup, as a tuple", from_the_empty_soup),
+    Natural("3.5", "cosine_similarity, broadcast",
             lambda average, features: F.cosine_similarity(average[None], features, dim=2).mean(0)),
-    Natural("3.4", "by hand in float32", cosines_by_hand),
-    Natural("3.4", "a list of floats", cosines_in_loops),
-    Natural("3.4", "normalised first",
+    Natural("3.5", "by hand in float32", cosines_by_hand),
+    Natural("3.5", "a list of floats", cosines_in_loops),
+    Natural("3.5", "normalised first",
             lambda average, features: (F.normalize(average, dim=1) * F.normalize(features, dim=2).mean(0)).sum(1)),
-    Natural("3.5", "a capital letter", "C"),
-    Natural("3.5", "in brackets", "(c)"),
-    Natural("3.6", "i = j too, where m is 0", over_pairs(product, itertools.combinations_with_replacement)),
-    Natural("3.6", "everything, halved",
+    Natural("3.6", "a capital letter", "C"),
+    Natural("3.6", "in brackets", "(c)"),
+    Natural("3.7", "i = j too, where m is 0", over_pairs(product, itertools.combinations_with_replacement)),
+    Natural("3.7", "everything, halved",
             lambda halfway, shares: 2 * torch.einsum("i,j,ij...->...", shares, shares, halfway)),
-    Natural("3.6", "all pairs, halved, without i = j", half_of_all),
-    Natural("3.6", "numpy, float64", in_float64),
-    Natural("3.6", "with the other triangle",
+    Natural("3.7", "all pairs, halved, without i = j", half_of_all),
+    Natural("3.7", "numpy, float64", in_float64),
+    Natural("3.7", "with the other triangle",
             over_pairs(product, lambda p, n: [(j, i) for i in p for j in p if i < j])),
-    Natural("3.7", "review: a tensor", with_torch),
-    Natural("3.7", "review: np.int64, and the soup asked again", with_numpy),
-    Natural("3.7", "from the empty soup, as a tuple", from_the_empty_soup),
 ]

@@ -35,12 +35,12 @@ PROFILES = Profiles(quick=Settings(test_images=2000, soup_images=10_000, orders=
                     full=Settings(test_images=10_000, soup_images=10_000, orders=5, lemma_images=500, draws=20))
 
 
-def announce(profile: str = "quick", seed: int = 0) -> None:
-    """Say which data there are, and what `run` and `resnets.run` will have to do."""
+def announce(profile: str = "quick", seed: int = 0, with_resnets: bool = False) -> None:
+    """Say which data there are, and what `run` will have to do, and `resnets.run` if it follows."""
     PROFILES[profile]  # an error where there is no such profile
     made = models.recipes(seed)
     told = [experiment.estimate([made["pretrained"], *models.all_recipes(seed)], SECONDS[profile])]
-    if profile == "full":
+    if with_resnets and profile == "full":
         told.append(resnets.estimate(seed))
     experiment.announce(models.source(), " ".join(told))
 

@@ -80,5 +80,5 @@ def test_images(size: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def held_out() -> Dataset:
-    """Training images that no model has seen."""
+    """Training images on which no model was finetuned; the pretrained one has seen them upright."""
     return data.load("rotated_mnist", "train", angle=ANGLE, first=TRAIN_IMAGES, size=HELD_OUT_IMAGES)

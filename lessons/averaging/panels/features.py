@@ -132,3 +132,18 @@ def reading_of_figure_5(sweep: xarray.Dataset) -> Page:
         {coef_least:.3f} to {coef_most:.3f}. From 2 models to 20, ten times as many, the mean gap over the layers grows
         from {two:.5f} to {twenty:.5f}, {times:.1f} times. Zhou et al. show 5 and 10 models alone.""",
         verdict=agrees(numbers["gap_over_base_most"] < 0.15), two=two, twenty=twenty, times=twenty / two, **numbers)
+
+
+def reading_of_equation_1(sweep: xarray.Dataset) -> Page:
+    """Whether averaged weights have the averaged features, for every number of models and in every layer."""
+    numbers = claim(sweep)
+    near = numbers["gap_over_base_most"] < CLOSE
+    title = ("Averaged weights have nearly the averaged features, in every layer" if near else
+             "Averaged weights do not have the averaged features in every layer")
+    grows = sweep.gap_mean.mean("layer")
+    times = (grows.sel(models=20) / grows.sel(models=2)).item()
+    more = f"From 2 models to 20, its mean over the layers grew to {times:.1f} times as much." if times > 1 else ""
+    return reading(title, """For every number of models, the gap was at most {most:.0%} of the baseline, and
+        the lengths agreed within {length:.1%}. {more}""",
+        most=numbers["gap_over_base_most"], more=more,
+        length=max(1 - numbers["coef_least"], numbers["coef_most"] - 1))

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.averaging.experiment.mixes import KINDS
-from lessons.kit.page import said
+from lessons.kit.page import Page, reading, said
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Spots, Star, chips, key, slider, view
 from lessons.lines.panels import in_words
@@ -83,3 +83,16 @@ def finding_of_growth(measured: np.ndarray, predicted: np.ndarray, bound: np.nda
     else:
         told = "but pairs do not foretell it"
     return f"The error {grows} from model to model, {told}"
+
+
+def reading_of_the_growth(sweep: xarray.Dataset) -> Page:
+    """Whether the deviation of twenty models is much longer than that of two half-way, in the output layer with equal
+    shares."""
+    output = sweep.sel(kind=KINDS[0]).isel(layer=-1)
+    unit = output.pair_deviation.item()
+    bound = 2 * (1 - 1 / sweep.models.values)
+    measured, predicted = output.deviation.values / unit, output.predicted.values / unit
+    return reading(finding_of_growth(measured, predicted, bound), """In the output layer, the deviation of the average
+        of twenty is {measured:.2f} times as long as that of two models half-way. From pairs alone it would be
+        {predicted:.2f}, and at most {bound:.2f}.""",
+        measured=measured[-1], predicted=predicted[-1], bound=bound[-1])

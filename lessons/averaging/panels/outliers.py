@@ -1,11 +1,14 @@
 """The bold one and the stranger: alone, and what they do to a triple."""
+from collections.abc import Sequence
+
+import numpy as np
 import xarray
 
 from lessons.averaging.experiment.models import BOLD, OUTLIERS, STRANGER
 from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.plotting import BLUE, GREY, PURPLE, RED, Look, still
+from lessons.kit.plotting import BLUE, GREY, PURPLE, RED, Look, still, themed
 from lessons.kit.sweep import caption
 
 USUAL = "the twenty"
@@ -67,12 +70,93 @@ def reading_of_the_outliers(sweep: xarray.Dataset) -> Page:
     parts = []
     for who, place in OUTLIERS.items():
         averaged, asked = (values.mean().item() for values in triples[who])
-        parts.append(said("""{who} reads {alone:.3f} alone and lies {times:.1f} times as far from the pretrained network
+        parts.append(said("""{who} has {alone:.3f} alone and lies {times:.1f} times as far from the pretrained network
                              as the twenty do on average; a triple with it differs by {averaged:+.1f} points where
                              weights are averaged and by {asked:+.1f} where outputs are""",
                           who=who, alone=sweep.accuracy[place].item(), times=(sweep.distance[place] / usual).item(),
                           averaged=100 * (averaged - average), asked=100 * (asked - ensemble)))
-    return reading("Two troublemakers", """The twenty read {least:.3f} to {most:.3f}, their triples {average:.3f} with
-        averaged weights and {ensemble:.3f} as ensembles. Compared with them, {outliers}.""",
+    return reading("Two troublemakers", """The twenty have accuracies of {least:.3f} to {most:.3f}, their triples
+        {average:.3f} with averaged weights and {ensemble:.3f} as ensembles. Compared with them, {outliers}.""",
         least=alone.min().item(), most=alone.max().item(), average=average, ensemble=ensemble,
         outliers="; ".join(parts))
+
+
+_PLACES = {USUAL: slice(0, 20), BOLD: slice(20, 21), STRANGER: slice(21, 22)}
+
+
+@themed
+def suspects(distance: Sequence[float], lost: Sequence[float]):
+    """What each of the twenty-two costs the average of a triple, against its distance from the pretrained network.
+
+    Args:
+        distance: of the weights.
+        lost: by how many points the average is less accurate than the ensemble of the same three.
+    """
+    fig, ax = plotting.figure(width=7.4, height=3.4)
+    for who, places in _PLACES.items():
+        look = LOOKS[who]
+        ax.scatter(distance[places], lost[places], s=45, color=look.colour, marker=look.marker, label=who)
+    ax.axhline(0, color=GREY, linestyle="--", linewidth=1.2, marker="")
+    ax.set(xlabel="distance of the weights from the pretrained network", ylabel="points below the ensemble",
+           xlim=(0, None), title="A triple of this network and two of the best")
+    ax.legend(loc="upper left")
+    return plotting.show(fig, f"Twenty models lose at most {max(lost[:20]):.1f} points, "
+                              f"the bold one {lost[20]:.1f}, the stranger {lost[21]:.1f}.",
+                         "How much less accurate the averaged weights are than the ensemble.")
+
+
+@themed
+def arrows(distance: Sequence[float], cosine: Sequence[float]):
+    """The steps from the pretrained network to all twenty-two, as arrows of their true length; the angle to the step of
+    the best of the twenty is true, too.
+
+    Args:
+        distance: the lengths of the steps.
+        cosine: of each with the step of the best of the twenty.
+    """
+    angles = np.arccos(np.clip(cosine, -1, 1))
+    angles[1::2] *= -1  # to the other side, so that they do not hide each other
+    across, up = np.array(distance) * np.sin(angles), np.array(distance) * np.cos(angles)
+    fig, ax = plotting.figure(width=7.4, height=2.7)
+    for who, places in _PLACES.items():
+        look = {"arrowstyle": "->", "color": LOOKS[who].colour, "linewidth": 1.4, "mutation_scale": 8, "shrinkA": 0,
+                "shrinkB": 0}
+        for x, y in zip(across[places], up[places]):
+            ax.annotate("", (x, y), (0, 0), arrowprops=look)
+        ax.annotate(who, (across[places].mean(), up[places].max()), xytext=(0, 8), textcoords="offset points",
+                    ha="center", color=LOOKS[who].colour)
+    ax.plot([0], [0], color="black", marker="o")
+    ax.annotate("pretrained", (0, 0), xytext=(0, -16), textcoords="offset points", ha="center")
+    far = max(distance)
+    ax.set(xlim=(-1.15 * far, 1.15 * far), ylim=(min(up.min(), 0) - 0.15 * far, up.max() + 0.15 * far),
+           aspect="equal", xlabel="distance in weights")
+    least, most = np.sort(np.array(cosine)[:20])[[0, -2]]
+    alt = said("""Arrows from the pretrained network. Those of the twenty are {nearest:.1f} to {farthest:.1f} long and
+                  have cosines of {least:.2f} to {most:.2f} with the best one's; the bold one's is {bold:.1f} long with
+                  {bold_cosine:.2f}, the stranger's {stranger:.1f} with {stranger_cosine:.2f}.""",
+               nearest=min(distance[:20]), farthest=max(distance[:20]), least=least, most=most, bold=distance[20],
+               bold_cosine=cosine[20], stranger=distance[21], stranger_cosine=cosine[21])
+    return plotting.show(fig, alt,
+                         "Lengths are true, and so is every angle to the arrow of the best of the twenty, which points "
+                         "straight up. Other angles are not, because the space has many more than two dimensions.")
+
+
+def reading_of_the_suspects(distance: Sequence[float], lost: Sequence[float]) -> Page:
+    """Whether the distances give away the two that spoil an average. Arguments as of `suspects`."""
+    gives_away = min(distance[20:]) > max(distance[:20]) and min(lost[20:]) > max(lost[:20])
+    return reading("The distance gives the two away" if gives_away else "Does the distance give the two away?",
+                   """The bold one lies {bold:.0f} from the pretrained network, and its average is {bold_lost:.1f}
+        points below the ensemble. For the stranger it is {stranger:.0f} and {stranger_lost:.1f} points. The twenty lie
+        at most {farthest:.1f} away, and their averages are at most {most:.1f} points below.""",
+                   bold=distance[20], bold_lost=lost[20], stranger=distance[21], stranger_lost=lost[21],
+                   farthest=max(distance[:20]), most=max(lost[:20]))
+
+
+def reading_of_the_arrows(cosine: Sequence[float]) -> Page:
+    """Whether the twenty went in much the same direction, and the two others elsewhere. Argument as of `arrows`."""
+    least, most = np.sort(np.array(cosine)[:20])[[0, -2]]
+    numbers = {"least": least, "most": most, "bold": cosine[20], "stranger": cosine[21]}
+    title = "The two went elsewhere" if max(cosine[20:]) < least else "Where did they go?"
+    return reading(title, """With the step of the best network, the steps of the other nineteen have cosines of
+        {least:.2f} to {most:.2f}. For the bold one the cosine is {bold:.2f}, and for the stranger {stranger:.2f}.""",
+        **numbers)

@@ -1,11 +1,15 @@
 """Panel (e) and what belongs to it: soups, and the guest that spoils one."""
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import xarray
 
-from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, STRANGER
+from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, OUTLIERS, STRANGER
 from lessons.averaging.experiment.soups import GUESTS, NOBODY, SOUPS
+from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, reading, said
+from lessons.kit.plotting import BLUE, GREY, RED, themed
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
 
@@ -131,3 +135,62 @@ def _among_few(part):
 
 def _least_of_two_or_more(accuracy):
     return accuracy.isel(size=slice(1, None)).min().item()
+
+
+@themed
+def cooking(held_out: Sequence[float], taken: Sequence[int], accuracy_of: Callable[[list[int]], float]):
+    """The greedy soup being cooked: what each model in turn would make of it, and whether it was taken.
+
+    Args:
+        held_out: accuracy of every model on held-out data.
+        taken: the models of the soup.
+        accuracy_of: (models) -> accuracy of their average on held-out data.
+    """
+    soup, tried, grown = [], [], []
+    ranked = sorted(range(len(held_out)), key=lambda model: -held_out[model])
+    for model in ranked:
+        tried.append((accuracy_of([*soup, model]), model in taken))
+        soup = [*soup, model] if model in taken else soup
+        grown.append(accuracy_of(soup))
+    places = np.arange(1, len(tried) + 1)
+    trials, came_in = map(np.array, zip(*tried))
+    uniform = accuracy_of(list(range(len(held_out))))
+    lowest = uniform - 0.01
+    fig, ax = plotting.figure(height=3.4)
+    ax.step(places, grown, where="post", color=BLUE, linewidth=1.6, label="the soup so far", marker="")
+    for mask, colour, marker, label in ((came_in, BLUE, "o", "taken"), (~came_in, RED, "x", "left out")):
+        ax.plot(places[mask], trials[mask], color=colour, marker=marker, linestyle="", markersize=7, label=label)
+    named = {place: who for who, place in OUTLIERS.items()}
+    for place, model, trial in zip(places, ranked, trials):
+        below = f" ↓ {trial:.0%}" if trial < lowest else ""
+        if below or model in named:
+            ax.annotate(f"{named.get(model, '')}{below}", (place, max(trial, lowest)), xytext=(0, 6),
+                        textcoords="offset points", ha="center", color=RED)
+    ax.axhline(uniform, color=GREY, linestyle="--", linewidth=1.2, marker="", label="uniform soup of all")
+    ax.set(xlabel="models, from the best on", ylabel="accuracy on held-out data", title="What each model would make of "
+           "the soup")
+    ax.set_xticks(places)
+    ax.set_ylim(lowest, None)
+    plotting.in_percent(ax.yaxis)
+    ax.legend(loc="lower right", ncols=2)
+    told = ", ".join(f"{trial:.3f} {'taken' if is_in else 'left out'}" for trial, is_in in tried)
+    return plotting.show(fig, f"Held-out accuracy with each of {len(tried)} models in turn: {told}. "
+                              f"The uniform soup of all has {uniform:.3f}.")
+
+
+def reading_of_the_greedy_one(sweep: xarray.Dataset) -> Page:
+    """The two soups of all twenty and the best single model, and what the bold one does to either soup."""
+    all_twenty = sweep.sel(guest=NOBODY, size=20)
+    over = Difference(all_twenty.greedy_over_uniform.item(), all_twenty.greedy_over_uniform_error.item())
+    gain = Difference(all_twenty.greedy_gain.item(), all_twenty.greedy_gain_error.item())
+    bold = sweep.sel(guest=BOLD)
+    uniform, greedy = _least_of_two_or_more(bold.uniform), _least_of_two_or_more(bold.greedy)
+    title = "The greedy soup is the safer one" if over.is_news and over.value > 0 and greedy > uniform else \
+        "Which soup?"
+    single = "It took the best single model alone" if all_twenty.greedy_size.item() == 1 else \
+        f"Its lead over the best single model was {gain} points{gain.doubt()}"
+    return reading(title, """With all twenty to choose from, the greedy soup was {over:.1f} points {way} the uniform
+        one. {single}. With the bold one among them, the uniform soup fell as low as {uniform:.1%}, and the greedy one
+        as low as {greedy:.1%}.""",
+        over=100 * abs(over.value), way="above" if over.value >= 0 else "below", single=single, uniform=uniform,
+        greedy=greedy)

@@ -5,8 +5,10 @@ import xarray
 from lessons.averaging.experiment.models import BOLD
 from lessons.averaging.experiment.triangle import mix_of
 from lessons.averaging.panels.triples import images_of
+from lessons.kit import plotting
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import said
+from lessons.kit.page import Page, reading, said
+from lessons.kit.plotting import themed
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import (
     Axis,
@@ -164,3 +166,47 @@ def finding_of_mixes(average: np.ndarray, ensemble: np.ndarray, images: int) -> 
     if of_average and not of_ensemble:
         return "Mixing these weights digs a hole, an ensemble of the same three has none"
     return "Mixing these weights is worse than an ensemble of the same three"
+
+
+def reading_of_the_mixes(sweep: xarray.Dataset) -> Page:
+    """What the average of the bold one and the two best is worth beside their ensemble, and what the three best lose at
+    most."""
+    images = images_of(sweep)
+    bold, best = (sweep.sel(three=three) for three in ("the bold one and the two best", "the three best of the twenty"))
+    third = bold.isel(first=len(sweep.first) // 3).sel(second=0.5)
+    average, ensemble = third.triangle_average.item(), third.triangle_ensemble.item()
+    lost = Difference.of(ensemble, average, images)
+    alone = min(float(bold.triangle_average[place]) for place in ((-1, 0), (0, 0), (0, -1)))
+    hole = Difference.of(average, alone, images)
+    worse = "The bold one spoils the average, but not the ensemble" if lost.is_news and lost.value > 0 else \
+        "Does the bold one spoil the average?"
+    deep = hole.is_news and hole.value < 0
+    below = ", although each of the three alone has at least {alone:.1%}" if deep else ""
+    most = float((best.triangle_ensemble - best.triangle_average).max())
+    return reading(worse, "With a third of each, averaged weights have {average:.1%}" + below + """. The ensemble of the
+        same three has {ensemble:.1%}. With the three best of the twenty, no mix of weights was more than {most:.1f}
+        points below the ensemble.""", average=average, ensemble=ensemble, alone=alone, most=100 * most)
+
+
+@themed
+def sleeping():
+    """The counterexample to Lemma 2 (`algorithms.sleeping_unit`): where in the triangle of all mixes its unit is on."""
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75 ** 0.5]])
+    grid = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60
+    given = 1 - 2 * (grid ** 2).sum(1)
+    x, y = (grid @ corners).T
+    fig, ax = plotting.figure(width=5.2, height=3.8)
+    colours = ax.tricontourf(x, y, np.maximum(given, 0), levels=np.linspace(0, 1 / 3, 9), cmap="Purples")
+    ax.tricontour(x, y, given, levels=[0], colors=[plotting.RED])
+    ax.plot(*corners[[0, 1, 2, 0]].T, color=plotting.GREY, linewidth=1.2, marker="")
+    for place, (name, aside) in enumerate(zip("123", ((-12, -6), (6, -6), (-3, 6)))):
+        ax.annotate(name, corners[place], xytext=aside, textcoords="offset points", fontsize=12)
+    ax.set(aspect="equal", title="Output of the mix")
+    ax.margins(0.08)
+    ax.axis("off")
+    fig.colorbar(colours, ax=ax, format="%.2f")
+    share = float((given > 0).mean())
+    return plotting.show(fig, f"A triangle of all mixes of three networks. The output is 0 on its edges and in its "
+                              f"corners, above 0 in a circle that touches the edges, in {share:.0%} of the triangle, "
+                              "and ⅓ in the middle.",
+                         "Computed. Red: here the unit switches on. The mix of the outputs is 0 everywhere.")

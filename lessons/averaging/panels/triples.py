@@ -193,10 +193,52 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     verdict = "more than" if numbers["share_surely_above_best"] > 2 * chance else "about what"
     return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it seems so.
         By more than two standard errors it is in {surely:.1%}. By luck alone about {chance:.1%} would be, so this is
-        {verdict} luck gives. What is sure is the mean: an average is {ahead:.1f} points above the mean of its
-        members, and {behind:.1f} points below their ensemble.""",
-        above=numbers["share_above_best"], surely=numbers["share_surely_above_best"], chance=chance, verdict=verdict,
-        ahead=100 * numbers["average_over_members"], behind=100 * numbers["ensemble_over_average"])
+        {verdict} luck gives.""",
+        above=numbers["share_above_best"], surely=numbers["share_surely_above_best"], chance=chance, verdict=verdict)
+
+
+@still
+def differences(sweep: xarray.Dataset):
+    """Over all triples, by how many points the ensemble is more accurate than the averaged weights, and by how many
+    these are more accurate than the mean of their members: two histograms on one axis."""
+    average = sweep.average_accuracy.values
+    series = ("averaged weights above the mean of their members", 100 * (average - members_mean(sweep)), AVERAGED), \
+             ("ensemble above averaged weights", 100 * (sweep.ensemble_accuracy.values - average), TOGETHER)
+    low, high = (end(float(end(points)) for _, points, _ in series) for end in (min, max))
+    fig, axes = plotting.figure(rows=2, height=3.9, width=7.4, sharex=True)
+    told = []
+    for ax, (name, points, look) in zip(axes, series):
+        ax.hist(points, bins=np.arange(np.floor(4 * low), np.ceil(4 * high) + 1) / 4, color=look.colour)
+        ax.axvline(0, color=GREY, linestyle="--", linewidth=1.2, marker="")
+        ax.axvline(points.mean(), color=BLACK, linewidth=1.6, marker="")
+        ax.annotate(f"mean {points.mean():+.1f}".replace("-", "−"), (points.mean(), ax.get_ylim()[1]), xytext=(5, -11),
+                    textcoords="offset points")
+        ax.set(title=name.capitalize(), ylabel="triples")
+        told.append(said("{name}, mean {mean:+.2f}, from {least:+.2f} to {most:+.2f}", name=name, mean=points.mean(),
+                         least=points.min(), most=points.max()))
+    axes[-1].set_xlabel("points of accuracy")
+    return plotting.show(fig, f"Two histograms over {len(average):,} triples, in points: {'; '.join(told)}.",
+                         caption(sweep))
+
+
+SMALL = 0.5  # points: a difference between averages and ensembles that is called small
+
+
+def reading_of_the_two_ways(sweep: xarray.Dataset) -> Page:
+    """Whether averaged weights keep up with the ensemble, over all triples, and whether combining pays."""
+    numbers = claim(sweep)
+    ahead, behind = (100 * numbers[name] for name in ("average_over_members", "ensemble_over_average"))
+    if abs(behind) < SMALL < ahead:
+        title = "Averaged weights were nearly as good as the ensemble"
+    elif behind >= SMALL:
+        title = "The ensemble was ahead of averaged weights"
+    else:
+        title = "What does combining give?"
+    return reading(title, """On average over the triples, averaged weights were {ahead:.1f} points above the mean of
+        their members, and {behind:.1f} points {below} the ensemble. The ensemble was the better one in
+        {share:.0%} of the triples.""",
+        ahead=ahead, behind=abs(behind), below="below" if behind >= 0 else "above",
+        share=numbers["share_average_below"])
 
 
 def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
