@@ -117,6 +117,7 @@ def test_an_executed_notebook_tells_no_answer_before_a_fold_is_opened():
 # -- the chapters ----------------------------------------------------------------------------------
 
 NOT_THE_ANSWER = {  # what is shown after a question in the same section and tells something else
+    ("00_start_here", "units"): "pictures of weights",
     ("01_linearity", "unit-7"): "pictures of weights",
     ("03_pairs", "counterexample-picture"): "other networks",
     ("04_task_arithmetic", "mine-4-3"): "other sums, with another λ",
