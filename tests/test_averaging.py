@@ -640,6 +640,67 @@ def test_readings_say_whether_the_source_is_right(sweep):
             assert reading(other).text.startswith("Agrees: " if agree else "Does not agree here: ")
 
 
+def titled(page):
+    return page._repr_html_().partition("</b>")[0].removeprefix("<p><b>")
+
+
+def test_the_two_ways_are_called_nearly_as_good_where_they_are(sweep):
+    own = experiment.triples.members_mean(sweep)
+    for ahead, behind, title in ((0.02, 0.002, "Averaged weights were nearly as good as the ensemble."),
+                                 (0.02, 0.010, "The ensemble was ahead of averaged weights."),
+                                 (0.001, 0.002, "What does combining give?")):
+        average = sweep.average_accuracy.copy(data=own + ahead)
+        other = sweep.assign(average_accuracy=average, ensemble_accuracy=average + behind + 0.001 * own)
+        assert titled(panels.triples.reading_of_the_two_ways(other)) == title
+
+
+def test_distance_and_direction_give_the_two_away_where_they_do():
+    near, far = list(np.linspace(1, 5, 20)), [20.0, 19.0]
+    for lost, title in (([0.5] * 20 + [9.0, 13.0], "The distance gives the two away."),
+                        ([0.5] * 20 + [0.4, 13.0], "Does the distance give the two away?")):
+        page = panels.outliers.reading_of_the_suspects(near + far, lost)
+        assert titled(page) == title and "The twenty lie at most 5.0 away" in page.text
+    for bold, title in ((0.3, "The two went elsewhere."), (0.7, "Where did they go?")):
+        page = panels.outliers.reading_of_the_arrows([1.0, *np.linspace(0.6, 0.9, 19), bold, 0.0])
+        assert titled(page) == title and "cosines of 0.60 to 0.90" in page.text
+    drawn = panels.outliers.arrows(near + far, [1.0, *np.linspace(0.6, 0.9, 19), 0.3, 0.0])
+    assert "20.0 long with 0.30" in drawn.data
+
+
+def test_the_lessons_readings_have_the_sweeps_numbers(sweep):
+    accuracies = sweep.accuracy.values
+    within = (accuracies[20:] >= accuracies[:20].min()).all() and (accuracies[20:] <= accuracies[:20].max()).all()
+    two = panels.models.reading_of_the_two(sweep)
+    assert f"the stranger with {accuracies[21]:.1%}" in two.text or f"the stranger has {accuracies[21]:.1%}" in two.text
+    assert titled(two).startswith("Their accuracies do not give") == within
+    third = sweep.sel(three="the bold one and the two best", second=0.5).isel(first=len(sweep.first) // 3)
+    mixes = panels.triangle.reading_of_the_mixes(sweep)
+    assert f"averaged weights have {third.triangle_average.item():.1%}" in mixes.text
+    for gap in (0.1, 0.2):
+        page = panels.features.reading_of_equation_1(sweep.assign(gap_mean=gap * sweep.base_mean))
+        assert ("have nearly the averaged" in titled(page)) == (gap < panels.features.CLOSE)
+        assert f"at most {gap:.0%} of the baseline" in page.text
+    over = 100 * sweep.greedy_over_uniform.sel(guest="nobody", size=20).item()
+    assert f"the greedy soup was {abs(over):.1f} points" in panels.soups.reading_of_the_greedy_one(sweep).text
+    growth = (sweep.deviation.sel(kind="equal", models=20, layer="output") / sweep.pair_deviation.sel(layer="output"))
+    assert f"is {growth.item():.2f} times as long" in panels.mixes.reading_of_the_growth(sweep).text
+
+
+def test_the_first_layer_is_known_and_its_mean_is_too_large():
+    before = torch.tensor([[[2.0, -1.0], [1.0, 3.0]], [[-4.0, 1.0], [1.0, 1.0]]])
+    real, mean = torch.relu(before.mean(0)), torch.relu(before).mean(0)
+    page = panels.two_ways.reading_of_the_first_layer(real, mean)
+    assert "too large at 50% of all places, and nowhere too small" in page.text
+    assert "too small at 50.0%" in panels.two_ways.reading_of_the_first_layer(mean, real).text
+    assert "differ from the real ones by at most 0e+00" in panels.two_ways.first_layer(real, real, mean).data
+
+
+def test_the_soups_picture_tells_what_was_taken():
+    held_out = [0.9 - 0.01 * place for place in range(22)]
+    page = panels.soups.cooking(held_out, [0, 3], lambda chosen: float(np.mean([held_out[i] for i in chosen])))
+    assert page.data.count("left out") >= 20 and "0.900 taken, 0.895 left out" in page.data
+
+
 def test_resnets_are_for_full_alone():
     with archive.anew():  # whatever the repository keeps of them
         assert resnets.run("quick") is None
