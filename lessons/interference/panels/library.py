@@ -58,7 +58,8 @@ def not_raced() -> Page:
             for name, method in methods().items() if name not in REPORTED]
     text = "\n".join(": ".join(row[:2]) for row in (*rows, PASSTHROUGH))
     head = ("not in the race", "what it makes of the networks", "name here", "in mergekit")
-    return table(head, [*rows, PASSTHROUGH], text, left=4, after=quiet("“Here” is what merge(name, θ₀, networks, …) calls it."))
+    note = quiet("“Here” is what merge(name, θ₀, networks, …) calls it.")
+    return table(head, [*rows, PASSTHROUGH], text, left=4, after=note)
 
 
 def _in_one_line(method):
