@@ -57,8 +57,9 @@ def not_raced() -> Page:
     rows = [(method.title, _in_one_line(method), name, MERGEKIT.get(name, "–"))
             for name, method in methods().items() if name not in REPORTED]
     text = "\n".join(": ".join(row[:2]) for row in (*rows, PASSTHROUGH))
-    return table(("not in the race", "in one line", "name in this library", "in mergekit"), [*rows, PASSTHROUGH], text,
-                 left=4, after=quiet("Use it as merge(name, θ₀, networks, …)."))
+    head = ("not in the race", "what it makes of the networks", "name here", "in mergekit")
+    note = quiet("“Here” is what merge(name, θ₀, networks, …) calls it.")
+    return table(head, [*rows, PASSTHROUGH], text, left=4, after=note)
 
 
 def _in_one_line(method):
