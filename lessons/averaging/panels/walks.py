@@ -57,5 +57,5 @@ def reading_of_the_walks(sweep: xarray.Dataset) -> Page:
     return reading("Distance or direction?", """{farther} the two at the same distance {near:.0f} from the start. There
         the gap is {bold:.4f} for the bold one, and {usual:.4f} for the other. If the members of the triple are equally
         far apart, the other has {apart:.4f}, and the bold one {times:.0f} times as much. {verdict}.""",
-        farther=farther, near=NEAR, bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(), apart=as_far_apart,
-        times=times, verdict=verdict)
+        farther=farther, near=NEAR, bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(),
+        apart=as_far_apart, times=times, verdict=verdict)
