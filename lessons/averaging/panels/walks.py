@@ -51,9 +51,11 @@ def reading_of_the_walks(sweep: xarray.Dataset) -> Page:
     as_far_apart = np.interp(near.walk_apart, usual.walk_apart[nearest:], usual.walk_gap[nearest:])
     times = float(near.walk_gap / as_far_apart)
     verdict = "So it is not the distance alone. The direction counts" if times > 2 else "So it is the distance"
-    return reading("Distance or direction?", """Both curves rise, so going farther makes it worse. But now compare the
-        two at the same distance {near:.0f} from the start. There the gap is {bold:.4f} for the bold one, and
-        {usual:.4f} for the other. If the members of the triple are equally far apart, the other has {apart:.4f}, and
-        the bold one {times:.0f} times as much. {verdict}.""",
-        near=NEAR, bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(), apart=as_far_apart,
-        times=times, verdict=verdict)
+    worse = all((part.sel(length=FAR) > part.sel(length=NEAR)).item() for part in (own.walk_gap, usual.walk_gap))
+    farther = "Far out, both gaps are larger than near the start, so going farther makes it worse. But now compare" if \
+        worse else "Compare"
+    return reading("Distance or direction?", """{farther} the two at the same distance {near:.0f} from the start. There
+        the gap is {bold:.4f} for the bold one, and {usual:.4f} for the other. If the members of the triple are equally
+        far apart, the other has {apart:.4f}, and the bold one {times:.0f} times as much. {verdict}.""",
+        farther=farther, near=NEAR, bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(),
+        apart=as_far_apart, times=times, verdict=verdict)
