@@ -652,6 +652,11 @@ def test_the_short_reading_of_the_plane_goes_by_intervals(several, rotated, titl
     assert f"<b>{title}.</b>" in page.page and ("within the noise" in page.text) == (rotated < 0.05)
 
 
+def test_the_short_reading_of_the_plane_says_where_its_best_is_on_a_line():
+    page = panels.plane.best_in_words({"several": (0.0, 0.0), "rotated": (0.1, 0.05)})
+    assert "On several, the best merge of the plane was on the better of the two lines. On rotated" in page.text
+
+
 def test_the_plane_asks_for_its_highest_and_hides_all_but_the_lines(plane_sweep):
     guess = predict(panels.plane.question(plane_sweep))
     view = panels.plane.common_and_own(plane_sweep, guess)

@@ -175,9 +175,15 @@ def best_in_words(leads: dict[str, tuple[float, float]]) -> Page:
     title = "A merge beside both lines was better" if all(ahead.values()) else \
         "Whether a merge beside both lines was better depended on the tasks" if any(ahead.values()) else \
         "No merge beside both lines was measurably better"
-    text = " ".join(said("On {suite}, the best merge of the plane had {points:.1f} points {more} normalised accuracy "
-                         "than the better of the two lines (± {half:.1f}){noise}.", suite=suite, points=100 * abs(mean),
-                         more="more" if mean >= 0 else "less", half=100 * half,
-                         noise="" if abs(mean) > half else ", which is within the noise of these tasks")
-                    for suite, (mean, half) in leads.items())
+    text = " ".join(_beside(suite, *lead) for suite, lead in leads.items())
     return page.reading(title, "{text} The settings were chosen on held-out images.", text=text)
+
+
+def _beside(suite, mean, half):
+    """How far the best of the plane is ahead of the better line on a suite, in a sentence."""
+    if mean == half == 0:
+        return f"On {suite}, the best merge of the plane was on the better of the two lines."
+    return said("""On {suite}, the best merge of the plane had {points:.1f} points {more} normalised accuracy than the
+                   better of the two lines (± {half:.1f}){noise}.""", suite=suite, points=100 * abs(mean),
+                more="more" if mean >= 0 else "less", half=100 * half,
+                noise="" if abs(mean) > half else ", which is within the noise of these tasks")
