@@ -4,7 +4,8 @@ import re
 import nbformat
 import pytest
 
-from tools import slides
+from lessons.kit.chapters import LESSONS
+from tools import handouts, slides
 
 MINUTE = "## In one minute\n\n* Line **one**, $x^2$.\n\n**In practice.** Use it."
 
@@ -59,6 +60,22 @@ def test_a_page_of_slides_fetches_nothing_and_hides_folded_code(tmp_path):
     assert fetched and all((tmp_path / address).is_file() for address in fetched)
     assert "panels.first" not in page and "<math" in page and page.count("<p>shown</p>") == 3
     assert page.count("<section") == 2 * 4, "nbconvert puts every slide into a section of its own"
+
+
+def test_a_slide_with_a_picture_has_no_code_and_no_printed_lines():
+    cell = code("panels.first()", "slide", html='<img alt="" src="x"/>')
+    cell.outputs.insert(0, nbformat.v4.new_output("stream", text="still open"))
+    page = slides.to_slides(nbformat.v4.new_notebook(cells=[text("## A section"), cell]))
+    assert '<img alt="" src="x"/>' in page and "panels.first" not in page and "still open" not in page
+    assert cell.outputs[0].text == "still open", "the lesson stays as it was"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+def test_a_lesson_has_about_ten_slides_and_one_picture_for_its_handout(lesson):
+    cells = nbformat.read(lesson.notebook, as_version=4).cells
+    shown = [cell.id for cell in cells if cell.metadata.get("slideshow", {}).get("slide_type") == "slide"]
+    assert 10 <= len(shown) <= 12 and shown[0] == cells[0].id
+    assert sum(handouts.TAG in cell.metadata.get("tags", []) for cell in cells) == 1
 
 
 def test_a_notebook_without_slides_says_what_to_do():

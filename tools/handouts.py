@@ -21,8 +21,8 @@ _PRINT = """<style>
 body.jp-Notebook { max-width: 182mm; margin: 0 auto; padding: 0; }
 .jp-Cell { padding: 0; }
 .jp-InputPrompt, .jp-OutputPrompt, .jp-Collapser, .folded-code, .anchor-link { display: none; }
-.jp-RenderedHTMLCommon { font-size: 10.5pt; line-height: 1.35; }
-.jp-OutputArea-output img, .jp-OutputArea-output svg { max-height: 95mm; width: 100%; object-fit: contain; }
+.jp-RenderedHTMLCommon { font-size: 10pt; line-height: 1.3; }
+.jp-OutputArea-output img, .jp-OutputArea-output svg { max-height: 85mm; width: 100%; object-fit: contain; }
 </style>"""
 _MINUTE = re.compile(r"^## In one minute[^\n]*\n(.*)", re.MULTILINE | re.DOTALL)
 

@@ -15,6 +15,7 @@ import pytest
 
 from lessons.kit import chapters, notebooks
 from lessons.kit.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
+from tools import handouts, slides
 from tools.bench.epoch import mlp_epoch_seconds
 from tools.pacing import pace
 
@@ -160,6 +161,7 @@ def run_from_nothing(run):
         assert pictures and all('alt="' in page and 'alt=""' not in page for page in pictures)
         if name in PACED:
             assert pace(executed).faults == ()
+            assert slides.to_slides(executed) and handouts.handout(executed), "or an error says what is missing"
         assert seconds < allowed_seconds(name, "quick")
         return executed
     return run_from_nothing

@@ -84,9 +84,14 @@ def _asides(cell):
 
 
 def _typed(cell, kind):
-    """A copy of the cell with this slide type, without the minutes of a heading and without asides."""
+    """A copy of the cell with this slide type, without the minutes of a heading, without asides, and without code and printed
+    lines above a picture."""
     cell = nbformat.from_dict(cell)
     cell.metadata = {**cell.metadata, "slideshow": {"slide_type": kind}}
+    shown = "".join(output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
+    if "<img" in shown or "<svg" in shown:
+        cell.metadata["jupyter"] = {"source_hidden": True}
+        cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
     if cell.cell_type == "markdown" and kind != _NOTES:
         source = re.sub(r"^(#+ .*?) \(\d+ minutes?\b[^)]*\) *$", r"\1", cell.source, flags=re.MULTILINE)
         cell.source = "\n\n".join(part for part in source.split("\n\n") if not part.startswith(_ASIDE))
