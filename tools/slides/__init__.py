@@ -84,8 +84,8 @@ def _asides(cell):
 
 
 def _typed(cell, kind):
-    """A copy of the cell with this slide type, without the minutes of a heading, without asides, and without code and printed
-    lines above a picture."""
+    """A copy of the cell with this slide type, without the minutes of a heading, without asides, and without code and
+    printed lines above a picture."""
     cell = nbformat.from_dict(cell)
     cell.metadata = {**cell.metadata, "slideshow": {"slide_type": kind}}
     shown = "".join(output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
