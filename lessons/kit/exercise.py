@@ -62,6 +62,10 @@ class Exercise:
     seen_as: Callable[[object], object] | None = None
 
 
+# JupyterLab would break words at the margin, and shows what a cell gives in the letters of text
+_CODE = Markup("<pre style='word-break:normal;font-family:var(--jp-code-font-family,monospace)'>{}</pre>")
+
+
 @dataclass(frozen=True)
 class Result:
     """What a check says; it shows itself in a notebook.
@@ -83,7 +87,7 @@ class Result:
         colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻") if self.begun else ("#8a8a8a", "○")
         stop = "" if self.exercise.title.endswith("?") else "."
         head = bold(f"{mark} Exercise {self.exercise.id}, {self.exercise.title}{stop}")
-        code = Markup("<pre style='word-break:normal;font-family:var(--jp-code-font-family,monospace)'>{}</pre>").format(self.code) if self.code else ""
+        code = _CODE.format(self.code) if self.code else ""
         template = Markup('<div role="status" style="border-left:5px solid {};padding:0.3em 0.8em">{} {}{}</div>')
         return str(template.format(colour, head, self.message, code))
 
@@ -191,9 +195,8 @@ def solution(id: str) -> Page:
     text = _code_of(exercise)
     inside = exercise.solution
     more = f"In the library: {inside.__module__}.{inside.__qualname__}" if callable(inside) else ""
-    # JupyterLab would break words at the margin
-    page = Markup("<details><summary>{}</summary><pre style='word-break:normal;font-family:var(--jp-code-font-family,monospace)'>{}</pre><p>{}</p></details>")
-    return Page(f"{text}\n{more}".strip(), page.format(summary, text, more))
+    page = Markup("<details><summary>{}</summary>{}<p>{}</p></details>")
+    return Page(f"{text}\n{more}".strip(), page.format(summary, _CODE.format(text), more))
 
 
 def _code_of(exercise):
