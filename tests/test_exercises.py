@@ -311,7 +311,7 @@ def unwritten(a, b, alpha):
 
 
 @pytest.mark.parametrize("answer, colour, mark", [
-    (unwritten, "#8a8a8a", "○"), (..., "#8a8a8a", "○"), (None, "#8a8a8a", "○"), (lambda a, b, alpha: a, "#D55E00", "↻"),
+    (unwritten, "#8a8a8a", "…"), (..., "#8a8a8a", "…"), (None, "#8a8a8a", "…"), (lambda a, b, alpha: a, "#D55E00", "↻"),
     (lambda a, b, alpha: alpha * a + (1 - alpha) * b, "#009E73", "✓")])
 def test_an_exercise_that_nobody_has_begun_is_grey(answer, colour, mark):
     page = check("0.1", answer)._repr_html_()

@@ -84,7 +84,7 @@ class Result:
         return f"{'passed' if self.passed else 'not yet'} {self.exercise.id}: {self.message}"
 
     def _repr_html_(self):
-        colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻") if self.begun else ("#8a8a8a", "○")
+        colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻") if self.begun else ("#8a8a8a", "…")
         stop = "" if self.exercise.title.endswith("?") else "."
         head = bold(f"{mark} Exercise {self.exercise.id}, {self.exercise.title}{stop}")
         code = _CODE.format(self.code) if self.code else ""
