@@ -119,8 +119,8 @@ CHAPTERS = (
             teaches="when pairs tell about twenty: a lemma whose proof fails, and what holds instead; how much of a "
                     "correlation its members explain; ten triples of ResNets"),
     Chapter("04_task_arithmetic", "lessons.task_arithmetic", panels=4, slider="λ", quick=90, full=360,
-            teaches="adding and subtracting task vectors, how much of each to add, and why features follow; whether a "
-                    "subtracted task is forgotten; a mixing desk for eight tasks",
+            teaches="adding and subtracting task vectors, how much of each to add, and how far features follow; "
+                    "whether a subtracted task is forgotten; a mixing desk for eight tasks",
             pictures={3: "task_arithmetic_mixing_desk"}),
     Chapter("04_exponents", "lessons.task_arithmetic", deeper=True, panels=1, slider="λ", needs_in_full=CIFAR,
             quick=90, full=1350,

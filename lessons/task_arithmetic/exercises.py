@@ -115,7 +115,7 @@ EDITED = Exercise(
     hints=["Go through the keys of base.",
            "For each tensor: base[key] + lam * (finetuned[key] - base[key]).",
            "Whole-number tensors (not tensor.is_floating_point()) are taken from base as they are."],
-    praise="λ = 0 is the base, λ = 1 the finetuned network. What lies beyond 1 and below 0, nobody has trained.",
+    praise="λ = 0 is the base, λ = 1 the finetuned network. Nobody trained any of the other networks on this line.",
     tolerance=1e-5)
 
 

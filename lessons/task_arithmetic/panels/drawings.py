@@ -60,20 +60,23 @@ def knowledge(sweep: xarray.Dataset):
 
 
 def reading_of_knowledge(sweep: xarray.Dataset) -> Page:
-    """What the networks know of their own task, of its neighbours and of others; with this sweep's numbers."""
+    """What the networks know of their own task, of its neighbours, of those two steps away and of others; with
+    this sweep's numbers."""
     values = sweep.own.transpose("model", "task").values
     finetuned = values[1:, 1:]
     steps = np.abs(np.subtract.outer(np.arange(len(ANGLES)), np.arange(len(ANGLES))))
-    own_task, neighbour, far = (finetuned[where].mean() for where in (steps == 0, steps == 1, steps > 2))
+    own_task, neighbour, two_away, far = (finetuned[where].mean() for where in (steps == 0, steps == 1, steps == 2,
+                                                                                steps > 2))
     first, *others = values[0, 1:]
     text = said("""On average they are {own_task:.0%} accurate on their own task, {neighbour:.0%} on a neighbouring one,
-                   and {far:.0%} on one three or more steps away. The pretrained network is {first:.0%} accurate on
-                   digits turned by 22.5°, but at most {most:.0%} on any other task.""",
-                own_task=own_task, neighbour=neighbour, far=far, first=first, most=max(others))
+                   {two_away:.0%} two steps away, and {far:.0%} three or more. The pretrained network is {first:.0%}
+                   accurate on the task nearest to its own""",
+                own_task=own_task, neighbour=neighbour, two_away=two_away, far=far, first=first)
+    text += ", and right for less than half of the images of any other." if first > OUTSIDE > max(others) else "."
     if values[0, 3:].max() < 3 * CHANCE:
-        text += " So if an edited network knows a far angle, it has that from a task vector."
-    title = "Each finetuned network knows its own task and its neighbours, and little else." \
-        if own_task > neighbour > OUTSIDE > far else "What the finetuned networks know."
+        text += f" So if an edited network knows a task of {ANGLES[2]:g}° or more, it has that from a task vector."
+    title = "Each finetuned network knows its own task and its neighbours, and something of the tasks two steps away." \
+        if own_task > neighbour > OUTSIDE > two_away > max(far, 3 * CHANCE) else "What the finetuned networks know."
     return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 

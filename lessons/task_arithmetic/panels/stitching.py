@@ -29,7 +29,7 @@ from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import ANGLES, LAYERS, PAIRS
 from lessons.task_arithmetic.panels.common import CHANCE, OF_LAM, at_least, grid, with_error
 
-GONE = 0.15  # accuracy: below it a task is called taken away; guessing has 0.1
+KNOWN = 0.5  # accuracy: above it a task is said to be known well
 COSTLY = 0.2  # of accuracy, that a loss is called much
 MATTERS = 0.5  # of the way from the other task's accuracy to the own one's: from there on a task is called known
 _ALT_OF_STITCHING = """
@@ -221,15 +221,21 @@ def finding_of_negation(at_end: np.ndarray, before: np.ndarray, images: int) -> 
 def reading_of_subtracting(sweep: xarray.Dataset) -> Page:
     """What subtracting half of a task vector, and all of it, costs its task and the pretraining task; means over the
     eight tasks, with this sweep's numbers."""
-    of_weights = sweep.negated.sel(layer="output", how=mlp.HOW[1]).mean("angle").transpose("lam0", "which")
-    before, halved, at_one = (of_weights.sel(lam0=lam).values for lam in (0.0, 0.5, 1.0))
-    gone, costs = halved[1] < GONE, before[0] - at_one[0] > COSTLY
-    title = "Half of a task vector takes its task away, and all of it takes much of pretraining, too." \
-        if gone and costs else "What subtracting a task vector costs."
-    text = said("""With half of a task vector subtracted, the accuracy on its task goes from {before[1]:.0%} to
-                   {halved[1]:.0%}, and that on upright digits from {before[0]:.0%} to {halved[0]:.0%}. With all of it,
-                   upright digits are at {at_one[0]:.0%}. (These are means over the eight tasks.)""",
-                before=before, halved=halved, at_one=at_one)
+    of_weights = sweep.negated.sel(layer="output", how=mlp.HOW[1]).transpose("lam0", "which", "angle")
+    by_task = [of_weights.sel(lam0=lam).values for lam in (0.0, 0.5, 1.0)]
+    before, halved, at_one = (values.mean(1) for values in by_task)
+    lowers, costs = (by_task[1][1] < by_task[0][1]).all(), before[0] - at_one[0] > COSTLY
+    title = "Subtracting a task vector lowers its task, and all of it takes much of pretraining, too." \
+        if lowers and costs else "What subtracting a task vector costs."
+    text = said("""With half of a task vector subtracted, the accuracy on its task goes from {before:.0%} to
+                   {halved:.0%}. With all of it, that on upright digits goes from {upright:.0%} to {at_one:.0%}. (These
+                   are means over the eight tasks.)""",
+                before=before[1], halved=halved[1], upright=before[0], at_one=at_one[0])
+    first, *others = sweep.own.sel(model=0.0, task=list(ANGLES)).values
+    near = of_weights.sel(lam0=1.0, which="i", angle=ANGLES[0]).item()
+    if first > KNOWN > max(others) and near > 2 * CHANCE:
+        text += " " + said("""On {angle:g}°, the one task that θ₀ knew well, the network is still {near:.0%} accurate
+                              with all of it subtracted.""", angle=ANGLES[0], near=near)
     return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 

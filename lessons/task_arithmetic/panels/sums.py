@@ -225,7 +225,8 @@ def many(sweep: xarray.Dataset):
     for k, lam, value in zip(counts, best, values.max(1)):
         sentences.append(f"k = {k}: best at λ = {lam:g}, accuracy {value:.3f}")
     images = f"{sweep.attrs['many_images']:,} test images a task"
-    below = f"{caption(sweep.assign_attrs(images=images))} Mean over every choice of k tasks out of eight."
+    below = f"{caption(sweep.assign_attrs(images=images))} Mean over every choice of k tasks out of eight; " \
+            "λ chosen on these same images."
     return plotting.show(fig, f"Sums of k task vectors. {'; '.join(sentences)}.", below)
 
 
