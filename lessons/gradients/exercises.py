@@ -208,8 +208,7 @@ EXERCISES = [
         hints=["If error = c·ηᵖ, then log error = log c + p·log η.",
                "Two points give two equations; subtract them.",
                "p = log(error_b/error_a) / log(eta_b/eta_a)."],
-        praise="Halve the step: a second-order error falls to a quarter, a third-order one to an eighth. A wrong term "
-               "can hide from this only where the setting makes it equal to the right one.",
+        praise="Halve the step: a second-order error falls to a quarter, a third-order one to an eighth.",
         tolerance=1e-5),
 
     Exercise(

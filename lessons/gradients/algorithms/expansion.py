@@ -31,7 +31,8 @@ def hessian_vector_product(f: Function, theta: Vector, vector: Vector) -> Vector
 
 
 def task_vector_of_one_step(f: Function, theta: Vector, eta: Number) -> Vector:
-    """τ = −η·∇f(θ): what one full-batch step of gradient descent adds to θ (TVG, Remark 1)."""
+    """τ = −η·∇f(θ): what one full-batch step of gradient descent adds to θ (Zhou, Solombrino et al. 2025,
+    Remark 1)."""
     return -eta * gradient(f, theta)
 
 

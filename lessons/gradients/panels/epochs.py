@@ -43,8 +43,15 @@ def turned_digits(sweep: xarray.Dataset):
             ax.set_title(f"{angle:g}°", loc="center", fontsize=10.5)
             ax.grid(False)
     told = [f"{name}: {', '.join(f'{angle:g}°' for angle in epochs.FAMILIES[name].angles)}" for name in families]
+    text = said("""A column is a task. The network was pretrained on upright digits. An epoch of mini-batches is {steps}
+                   steps of {batch} images.""", steps=_steps_of_an_epoch(sweep), batch=epochs.FAMILIES[DIGITS].batch)
     return plotting.show(fig, f"A digit 6, turned by the angle of each task. {'; '.join(told)}.",
-                         f"{caption(sweep)} A column is a task. The network was pretrained on upright digits.")
+                         f"{caption(sweep)} {text}")
+
+
+def _steps_of_an_epoch(sweep):
+    """So many mini-batches has a task on digits."""
+    return epochs.PROFILES[sweep.attrs["profile"]].amounts.images // epochs.FAMILIES[DIGITS].batch
 
 
 # -- the first epoch -------------------------------------------------------------------------------
@@ -263,7 +270,7 @@ def reading_of_the_first_epoch(sweep: xarray.Dataset) -> Page:
     near, far = ({"data": name, "optimiser": SGD} for name in (DIGITS, FAR))
     before, near_best = float(sweep.before.sel(near)), best.sel(near)
     first, last = (float(near_best.sel(epochs=number)) for number in (1, 20))
-    title = "The first epoch brought the merge most of what twenty brought, but not all" if \
+    title = "With SGD, the first epoch brought the merge most of what twenty brought, but not all" if \
         (first - before) > 0.5 * (last - before) and _is_up(near_best, images) else \
         "How much does the first epoch bring the merge?"
     sentences = [said("""With the smaller rotations, its accuracy rose from {before:.0%} to {first:.0%} in the first
@@ -273,7 +280,8 @@ def reading_of_the_first_epoch(sweep: xarray.Dataset) -> Page:
                 for where in (near, far)]
         less = "only " if shares[1] < shares[0] else ""
         sentences.append(said("""Of what the single networks gained after their first epoch, the merge gained {near:.0%}
-            there, and {less}{far:.0%} with the larger rotations.""", near=shares[0], far=shares[1], less=less))
+            with the smaller rotations, and {less}{far:.0%} with the larger ones.""",
+                              near=shares[0], far=shares[1], less=less))
     return reading(title, " ".join(sentences))
 
 
@@ -306,13 +314,20 @@ def likeness(sweep: xarray.Dataset):
 
 
 def reading_of_likeness(sweep: xarray.Dataset) -> Page:
-    """Whether the merge gets better while its task vectors become less like the gradient."""
+    """Whether the merge gets better while its task vectors become less like the gradient, and how much of what the
+    single networks gained over the start it has."""
     part = sweep.sel(data=DIGITS, optimiser=SGD)
     cosines = part.towards.mean("task")
-    merged = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD)
+    merged, own = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD), part.own.mean("task")
+    images = images_of(sweep)
     text = said("""The cosine between the task vectors and the gradients was {first:.2f} after one epoch and {last:.2f}
                    after twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
-    if float(cosines[-1]) < float(cosines[0]) and _is_up(merged, images_of(sweep)):
-        return reading("With the smaller rotations, the merge became better while its task vectors became less like "
-                       "gradients", f"{text} So likeness to a gradient cannot be what made it better.")
-    return reading("Are task vectors that are more like gradients better to merge?", text)
+    if not (float(cosines[-1]) < float(cosines[0]) and _is_up(merged, images)):
+        return reading("Are task vectors that are more like gradients better to merge?", text)
+    text += " So likeness to a gradient does not decide it."
+    if _is_up(own, images):
+        shares = ((merged - part.before) / (own - part.before)).values
+        text += " " + said("""The single networks learn more at the same time. Of what they gained over the start, the
+            merge had {first:.0%} after one epoch and {last:.0%} after twenty.""", first=shares[0], last=shares[-1])
+    return reading("With the smaller rotations, the merge became better while its task vectors became less like "
+                   "gradients", text)

@@ -28,9 +28,10 @@ def four_tasks(tasks: Tasks):
         _points(ax, x, y)
         ax.set(title=f"turned by {angle:g}°", xlabel=f"loss before finetuning {loss:.2f}")
     told = ", ".join(f"{angle:g}°, loss {loss:.2f}" for angle, loss in zip(ANGLES, losses))
-    text = said("""Computed here: {points} training points of each task (generated). The network has layers of {widths}
-                   tanh units, without biases, and {weights} weights.""", points=len(tasks.labels[0]),
-                widths="–".join(map(str, tasks.widths)), weights=len(tasks.base))
+    text = said("""Computed here: {points} training points of each task (generated). The network has widths {widths},
+                   {activation} in the two hidden layers, no biases and {weights} weights.""",
+                points=len(tasks.labels[0]), widths="–".join(map(str, tasks.widths)), activation=tasks.activation,
+                weights=len(tasks.base))
     return plotting.show(fig, f"Two spiral arms, turned in four ways; before finetuning: {told}.", text)
 
 
@@ -53,6 +54,7 @@ class SecondStep:
         lengths, lengths_at_joint: (2,), how long these are over all weights.
         farther_down: whether each network has a lower loss on its own task than joint training after one step.
         gap, way: over all weights, the gap after two steps, and how far joint training has gone.
+        eta: the step size.
     """
     own: np.ndarray
     joint: np.ndarray
@@ -63,6 +65,7 @@ class SecondStep:
     farther_down: bool
     gap: float
     way: float
+    eta: float
 
 
 def second_step(tasks: Tasks, eta: float = 0.8) -> SecondStep:
@@ -77,7 +80,8 @@ def second_step(tasks: Tasks, eta: float = 0.8) -> SecondStep:
     lengths = [steps.norm(dim=1).numpy() for steps in (at_own, at_joint)]
     gap = expansion.task_arithmetic(base, walks[:, 2], 1 / count) - joint[2]
     farther_down = all(bool(f(theta) < f(joint[1])) for f, theta in zip(tasks.losses, walks[:, 1]))
-    return SecondStep(*placed, *lengths, farther_down, gap.norm().item(), (joint[2] - base).norm().item())
+    return SecondStep(*placed, *lengths, farther_down, gap.norm().item(), (joint[2] - base).norm().item(),
+                      eta)
 
 
 @still
@@ -105,9 +109,9 @@ def arrows(step: SecondStep):
     for ax in (left, right):
         ax.set(xticks=[], yticks=[], aspect="equal")
         ax.margins(0.12)
-    text = said("""Computed here: Spirals turned by 45° (A, blue) and −45° (B, orange), α = ½, in the plane of their two
-                   first gradients. Solid: by the gradient at A or B. Dashed: by the gradient of the same loss at the
-                   place of joint training.""")
+    text = said("""Computed here: Spirals turned by 45° (A, blue) and −45° (B, orange), α = ½, η = {eta:g}. Drawn is
+                   what lies in the plane of their two first gradients. Solid: by the gradient at A or B. Dashed: by the
+                   gradient of the same loss at the place of joint training.""", eta=step.eta)
     return plotting.show(fig, _told(step), text)
 
 
@@ -135,8 +139,8 @@ def reading_of_the_arrows(step: SecondStep) -> Page:
         {b:.2f} and {b_joint:.2f}.""", a=step.lengths[0], a_joint=step.lengths_at_joint[0], b=step.lengths[1],
                       b_joint=step.lengths_at_joint[1])]
     if step.farther_down and (step.lengths < step.lengths_at_joint).all():
-        sentences.append("Each network already had a lower loss on its own task than joint training, and its gradient "
-                         "was smaller there.")
+        sentences.append("Each network already had a lower loss on its own task than joint training, and the gradient "
+                         "of this loss was smaller at the network’s own place.")
     sentences.append(f"After two steps, the gap was {step.gap / step.way:.0%} of the way that joint training had gone.")
     differ = (np.abs(step.lengths / step.lengths_at_joint - 1) >= DIFFER).all()
     title = "The same loss had different gradients at the two places" if differ else \
@@ -222,9 +226,8 @@ def between_kinks(across: list[Kinks], x: Tensor, y: Tensor):
         ax.set(title=f"η = {of_eta.eta:g}", xlabel=f"{int(of_eta.points.sum())} of {len(x)} points across a kink")
     told = "; ".join(f"η = {of_eta.eta:g}, {of_eta.share:.1%} of the disc and {int(of_eta.points.sum())} points"
                      for of_eta in across)
-    text = said("""Computed here: Spirals turned by 90°, a ReLU network after one step. Red: some unit is on in the
-                   network that was finetuned on this task, and off in the one that was trained on all tasks, or the
-                   other way round.""")
+    text = said("""Computed here: Spirals turned by 90°, a ReLU network after one step. Red: some unit is on in only
+                   one of two networks, that finetuned on this task and that trained on all tasks.""")
     return plotting.show(fig, f"The plane of a task’s {len(x)} points. What lies across a kink is red: {told}.", text)
 
 

@@ -2,7 +2,8 @@
 import numpy as np
 import xarray
 
-from lessons.gradients.experiment import rounds
+from lessons.gradients.experiment import epochs, rounds
+from lessons.gradients.experiment.epochs import DIGITS, SGD
 from lessons.gradients.experiment.rounds import BUDGET, METHODS, SPENT
 from lessons.gradients.panels.epochs import images_of
 from lessons.gradients.panels.plane import on_map
@@ -34,6 +35,8 @@ _ALT = """
     {rounds} of finetuning and averaging with {whole} epochs of each task in all: accuracy {end:.3f} ± {sure:.3f} at the
     end; {all_rounds}. One merge after {budget} epoch{s}: {once}. Joint training ends at {joint:.3f}. The map's two
     components carry {first:.0%} and {second:.0%} of the variance."""
+
+NAMES = {1: "one", 2: "two", 5: "five", 10: "ten"}  # numbers of rounds
 
 
 @view
@@ -127,8 +130,12 @@ def question(sweep: xarray.Dataset) -> str:
                    times. How accurate is the last average?""", once=once)
 
 
-def reading_of_many_merges(sweep: xarray.Dataset) -> Page:
-    """What more rounds gain at one budget, and how far the last average is from joint training."""
+def reading_of_many_merges(sweep: xarray.Dataset, trained: xarray.Dataset | None = None) -> Page:
+    """What more rounds gain at one budget, and how far the last average is from joint training.
+
+    Args:
+        trained: the sweep of `experiment.epochs`, for one merge at its best scale after as many epochs.
+    """
     ends, images = sweep.accuracy.sel(scale=1.0).isel(spent=-1).values, images_of(sweep, rounds)
     joint = float(sweep.joint_accuracy[-1])
     gain, behind = Difference.of(ends[-1], ends[0], images), Difference.of(joint, ends[-1], images)
@@ -137,11 +144,23 @@ def reading_of_many_merges(sweep: xarray.Dataset) -> Page:
     sentences = [said("""Merged once, the six networks made one with an accuracy of {once:.0%}, and merged ten times
         {many:.0%}.""", once=ends[0], many=ends[-1])]
     if (np.diff(ends) > 0).all():
-        sentences.append("It rose with every number of rounds that we tried.")
+        sentences.append(_risen(sweep.rounds.values, ends, images))
+    if trained is not None:
+        scaled = epochs.chosen(trained).accuracy.sel(data=DIGITS, optimiser=SGD, epochs=BUDGET)
+        sentences.append(f"One merge at its best scale had {float(scaled):.0%} in the last section.")
     doubt = "the difference is within the noise" if not behind.is_news else \
         f"that is {'more' if behind.value > 0 else 'less'} than ten rounds had"
     sentences.append(f"Joint training had {joint:.0%}, and {doubt}.")
     return reading(title, " ".join(sentences))
+
+
+def _risen(counts, ends, images):
+    """That the accuracy rose with every number of rounds, and between which numbers that is within the noise."""
+    steps = zip(zip(counts, counts[1:]), zip(ends, ends[1:]))
+    doubtful = [f"from {NAMES[int(few)]} to {NAMES[int(many)]}" for (few, many), (before, after) in steps
+                if not Difference.of(after, before, images).is_news]
+    doubt = f", though {' and '.join(doubtful)} within the noise" if doubtful else ""
+    return f"The accuracy rose with every number of rounds that we tried{doubt}."
 
 
 @still
@@ -153,7 +172,7 @@ def by_hand(distances: dict[int, float]):
     ax.set(xlabel="merges during the same number of steps", ylabel="distance to joint training", ylim=(0, None))
     told = ", ".join(f"{count} {distance:.2g}" for count, distance in distances.items())
     return plotting.show(fig, f"Distance to joint training by the number of merges: {told}.",
-                         "Computed by the cell above, on four tasks of Spirals.")
+                         "Computed by the cell above, on four tasks of Spirals. Horizontal axis not to scale.")
 
 
 # -- one basin? ------------------------------------------------------------------------------------

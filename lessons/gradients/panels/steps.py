@@ -1,11 +1,12 @@
-"""Panel (b): what remains of the gap after our term, and in the deeper notebook also after the paper's and after the
-paper's with its sign turned round; and the power of the step size with which each falls."""
+"""Panel (b): what remains of the gap after the formula, which is our term, and in the deeper notebook also after the
+paper's and after the paper's with its sign turned round; and the power of the step size with which each falls."""
 import functools
 
 import numpy as np
 import xarray
 
 from lessons.gradients.experiment import steps
+from lessons.gradients.experiment.common import DIGITS
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
@@ -15,7 +16,9 @@ SHARES, POWERS = (1e-5, 20.0), (0.0, 4.5)  # the axes' ends; what lies beyond is
 SECOND = 0.1  # a power that is nearer to 2 is called the second
 THIRD = 0.25  # a power that is nearer to 3 is called the third
 KINK = 0.05  # of the gap, at least, if the samples across a kink are said to take part of it
-LITTLE = 0.05  # of the gap
+LITTLE = 0.05  # of the gap, or of what is missed
+MUCH = 0.5  # of the gap
+CALLED = {DIGITS: "digits"}
 CHIPS = {"network": ("tanh", "linear", "ReLU"), "alpha": {"¼": steps.AVERAGE, "½": steps.TRAP},
          "k": {f"{k}": k for k in steps.KS if k > 1}}
 _ALT = """
@@ -25,17 +28,17 @@ _ALT = """
     smallest step sizes these fall with the powers {powers}, the gap with {of_gap:.2f}."""
 _ALT_OF_OURS = """
     {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. After
-    our term {missed:.2%} of it remains. Over the smallest step sizes the gap falls with the power {of_gap:.2f}, and
+    the formula {missed:.2%} of it remains. Over the smallest step sizes the gap falls with the power {of_gap:.2f}, and
     what remains with {of_missed:.2f}."""
 _SPLIT = """
-    {text} Of the samples {crossing:.2%} lie across a kink. Of what our term leaves they make up {kinked:.2%} of the
+    {text} Of the samples {crossing:.2%} lie across a kink. Of what {ours} leaves they make up {kinked:.2%} of the
     gap, all others {smooth:.2%}."""
 
 
 @view
 def term(sweep: xarray.Dataset, prediction=None):
-    """Panel (b) of the lesson: which share of the gap our term leaves, against η; right, the power of η with which the
-    gap and what remains fall. α = ¼, cross-entropy, Spirals.
+    """Panel (b) of the lesson: which share of the gap the formula leaves, against η; right, the power of η with which
+    the gap and what remains fall. α = ¼, cross-entropy, Spirals.
 
     Controls: eta, network, k. The prediction, the power of the gap, is a star.
     """
@@ -111,17 +114,23 @@ def _charts(etas, with_printed=True):
                   digits=2)
     of_the_paper = (Line("missed_flipped", "other", "its sign turned", dashed=True),
                     Line("missed_printed", "other", "the paper’s term")) if with_printed else ()
+    ours = _name(with_printed)
     left = Chart(across, shares, (
         Reference("the gap", "single", aside=True), Line("smooth", "other", "without kinks"), *of_the_paper,
-        Line("missed", "merged", "our term", dots=True), Handle("eta")))
+        Line("missed", "merged", ours, dots=True), Handle("eta")))
     their_powers = (Line("power of missed_flipped", "other", dashed=True),
                     Line("power of missed_printed", "other")) if with_printed else ()
     powers = Axis("power of η with which these fall", *POWERS, digits=2)
     stars = () if with_printed else (Star("guess", "single", x=(etas[0],)),)
     right = Chart(across, powers, (
-        *their_powers, Line("power of missed", "merged", "after our term", dots=True),
+        *their_powers, Line("power of missed", "merged", f"after {ours}", dots=True),
         Line("power of gap", "single", "the gap"), *stars, Handle("eta")))
     return [left, right]
+
+
+def _name(with_printed):
+    """How the second-order term is called: the lesson has no other beside it."""
+    return "our term" if with_printed else "the formula"
 
 
 class _Measured:
@@ -139,7 +148,7 @@ class _Measured:
         self._where = {name: part[name].item() for name in ("data", "network", "loss", "alpha", "k")}
         self._etas, self._cosines, self._crossing = part.eta.values, part.cosine_printed.values, part.crossing.values
         self._orders = {name: steps.slopes(part[name]).item() for name in ("gap", *REMAINS)}
-        self._alt = _ALT if with_printed else _ALT_OF_OURS
+        self._alt, self._ours = _ALT if with_printed else _ALT_OF_OURS, _name(with_printed)
         self.finding = finding_of_terms(self._shares, self._orders, with_printed)
         shown = REMAINS if with_printed else REMAINS[:1]
         self.values = {name: _inside(self._shares[name], SHARES) for name in (*shown, "smooth")} | {"the gap": 1.0}
@@ -155,7 +164,7 @@ class _Measured:
                     **shares)
         if not np.isfinite(shares["smooth"]):
             return text
-        return said(_SPLIT, text=text, crossing=self._crossing[place], **shares)
+        return said(_SPLIT, text=text, ours=self._ours, crossing=self._crossing[place], **shares)
 
 
 def _powers(etas, lengths):
@@ -176,17 +185,18 @@ def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float], wi
         orders: the powers of η with which what the terms leave falls, over the smallest step sizes.
         with_printed: whether the paper's term is shown.
     """
+    ours = _name(with_printed)
     across = np.nan_to_num(shares["kinked"])
     if (across[across > np.nan_to_num(shares["smooth"])] >= KINK).any():
-        return "Where samples cross a kink, our term misses part of the gap"
+        return f"Where samples cross a kink, {ours} misses part of the gap"
     if abs(orders["missed"] - 3) > THIRD:
-        return "Even for small steps our term leaves much of the gap" if shares["missed"][0] > LITTLE else \
-            "Only for the smallest steps does our term explain the gap"
+        return f"Even for small steps {ours} leaves much of the gap" if shares["missed"][0] > LITTLE else \
+            f"Only for the smallest steps does {ours} explain the gap"
     if with_printed and abs(orders["missed_flipped"] - 3) <= THIRD:
         return "At this α the paper’s term passes the test too, once its sign is turned round"
     if with_printed and (shares["missed_printed"] > 1).all():
-        return "For small steps our term explains the gap, the paper’s makes it longer"
-    return "For small steps our term explains the gap"
+        return f"For small steps {ours} explains the gap, the paper’s makes it longer"
+    return f"For small steps {ours} explains the gap"
 
 
 # -- a table and a reading -------------------------------------------------------------------------
@@ -225,13 +235,13 @@ def _span(powers):
 
 
 def reading_of_the_powers(sweep: xarray.Dataset) -> Page:
-    """What halving η does to the gap and to what our term leaves of it, over both smooth networks, losses and data."""
+    """What halving η does to the gap and to what the formula leaves of it: both smooth networks, losses and data."""
     numbers = steps.claim_3(sweep)
     powers = numbers["gap_power_least"], numbers["gap_power_most"]
     title = "Half the step size gives a quarter of the gap, in smooth networks and for small steps" if \
         all(abs(power - 2) <= SECOND for power in powers) else "How fast does the gap fall?"
-    sentences = [said("""With tanh or linear units, on both data sets and with both losses, it fell with a power of η
-        between {gap_power_least:.2f} and {gap_power_most:.2f}.""", **numbers)]
+    sentences = [said("""With tanh or linear units, on both data sets and with both losses (cross-entropy and squared
+        error), it fell with a power of η between {gap_power_least:.2f} and {gap_power_most:.2f}.""", **numbers)]
     if numbers["missed_power_least"] >= 3 - THIRD:
         sentences.append(said("""When we take the formula’s term away, what remains fell at least with the power
             {missed_power_least:.2f}, so the formula misses nothing of second order.""", **numbers))
@@ -239,15 +249,27 @@ def reading_of_the_powers(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_what_kinks_add(sweep: xarray.Dataset) -> Page:
-    """How much of the gap our term misses with ReLU, and how much of that the samples across a kink add."""
+    """How much of the gap the formula misses with ReLU, on average and where it is least and most, and how much of that
+    the samples across a kink add."""
     numbers = steps.claim_3(sweep)
-    title = "With ReLU, the formula misses part of the gap, and the samples across a kink make it up" if \
-        numbers["relu_missed_over_gap"] >= KINK and numbers["relu_smooth_over_gap"] <= LITTLE else \
-        "How much does the formula miss with ReLU?"
+    middle = steps.middle_of_relu(sweep)
+    missed = (middle.missed / middle.gap).mean("eta").to_series().sort_values()
+    least, most = missed.iloc[0], missed.iloc[-1]
+    much = "can miss much" if most >= MUCH else "misses part"
+    title = f"With ReLU, the formula {much} of the gap, and nearly all of that comes from samples across a kink" if \
+        numbers["relu_missed_over_gap"] >= KINK and numbers["relu_smooth_over_gap"] <= LITTLE and \
+        abs(numbers["relu_kinked_over_missed_median"] - 1) <= LITTLE else "How much does the formula miss with ReLU?"
+    where_least, where_most = (_setting(*missed.index[place]) for place in (0, -1))
     return reading(title, """
-        With five steps of a size in the middle of the slider, it missed {relu_missed_over_gap:.0%} of the gap on
-        average over both data sets and losses. All samples that lie across no kink added at most
-        {relu_smooth_over_gap:.1%} of the gap. The others were only {relu_crossing:.1%} of all samples.""", **numbers)
+        With five steps of a middle size, it missed {relu_missed_over_gap:.0%} of the gap on average over both data
+        sets and losses, from {least:.0%} on {where_least} to {most:.0%} on {where_most}. The samples across no kink
+        added at most {relu_smooth_over_gap:.1%} of the gap, and the others were only {relu_crossing:.1%} of all.""",
+                   least=least, most=most, where_least=where_least, where_most=where_most, **numbers)
+
+
+def _setting(data, loss):
+    """As a sentence names it."""
+    return f"{CALLED.get(data, data)} with {loss}"
 
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
