@@ -457,7 +457,7 @@ def test_the_readings_say_this_sweeps_numbers_and_judge_them(sweep):
     inner = sweep.sel(alpha=[0.25, 0.5, 0.75])
     most = (inner.gap_mean / sweep.own_mean).max().item()
     text = lines.reading_of_the_gap(sweep).text
-    assert f"nowhere more than {most:.0%} of the two ends' own distance" in text
+    assert f"nowhere more than {most:.0%} of the distance between A and B" in text
     hidden = inner.coef_mean.isel(layer=slice(None, -1))
     least, largest = hidden.min().item(), hidden.max().item()
     text = lines.reading_of_coef(sweep).text

@@ -256,7 +256,7 @@ def test_frames_of_the_batchnorm_panel_says_the_sweeps_numbers(sweep):
             here = at(part, treatment=treatment, alpha=where["alpha"], layer=where["layer"])
             scores = [of_both(half_way[name].sel(treatment=treatment)) for name in ("right", "mixed_right")]
             numbers = f"gap {here.gap_mean.item():.3f} and coef {here.coef_mean.item():.3f} in {where['layer']}"
-            told = f"accuracy half-way {scores[0]:.3f}, of the mixed outputs {scores[1]:.3f}"
+            told = f"accuracy of the midpoint {scores[0]:.3f}, of the mixed outputs {scores[1]:.3f}"
             assert f"{treatment}: {numbers}, {told}" in frame.alt
         here = at(part, treatment=where["treatment"], alpha=where["alpha"]).isel(layer=slice(8))
         assert frame.values["gap, renewed"] == pytest.approx(here.gap_mean.values / here.own_mean.values)
@@ -275,8 +275,8 @@ def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
             ends = (part.right.sel(place=place, task=task) for place, task in (("θᵢ", "i"), ("θⱼ", "j")))
             own = np.mean([of_both(end) for end in ends])
             assert f"pretrained on {amount}: share of the distance between A and B {first:.3f} in block 1" in frame.alt
-            assert f"{last:.3f} in block 8, accuracy half-way {scores}, A and B on their own tasks {own:.3f}" \
-                in frame.alt
+            assert f"{last:.3f} in block 8, accuracy of the midpoint {scores}, A and B on their own tasks " \
+                f"{own:.3f}" in frame.alt
 
 
 def test_every_frame_of_the_steps_panel_says_the_sweeps_numbers():
@@ -452,7 +452,7 @@ def test_the_reading_of_small_steps_counts_draws():
     broken = steps.assign(right=0 * steps.right, right_before=0 * steps.right_before + 1)
     text = steps_panels.reading_of_steps(broken).text
     assert "costs 100 points on average, and more than two standard errors in 2 of 2 draws" in text
-    assert "in 0 of 2 draws, and add to it in 0; in 2 it cannot be told" in text
+    assert "in 0 of 2 draws, and add to it in 0. In 2 draws the difference is within the noise" in text
 
 
 def test_the_reading_of_amounts_says_their_numbers():
@@ -512,6 +512,12 @@ def test_the_variances_at_the_midpoint_are_measured_and_predicted():
     for drawn in (channels_panels.one_channel(entering, algorithms.channel_statistics),
                   channels_panels.variances(layers), channels_panels.by_layer(layers)):
         assert 'alt="' in drawn.data and 'alt=""' not in drawn.data
+    last = layers["blocks.7.bn2"]
+    channel = channels_panels.median_channel(last["rho"])
+    told = f"predicts the variance {float(last['predicted'][channel]):.3g}, and {float(last['measured'][channel]):.3g}"
+    assert told in channels_panels.reading_of_one_channel(layers).text
+    right = layers | {"blocks.7.bn2": last | {"measured": last["predicted"]}}
+    assert "And a single channel?" in channels_panels.reading_of_one_channel(right).page
     assert "your formula is exact" in channels_panels.reading_of_variances(layers).text
     wrong = channels_panels.collected(entering, lambda var_i, var_j, correlation, alpha: var_i + var_j)
     assert "your formula is exact" not in channels_panels.reading_of_variances(wrong).text
@@ -539,6 +545,33 @@ def test_the_lessons_readings_say_what_the_full_sweeps_say():
         assert title in page.page
 
 
+def test_the_endpoints_gain_after_short_training_and_not_after_long():
+    long = experiment.run("full")
+    short = long.assign(own_right=long.own_right.where(long.treatment != "re-estimated", 1))
+    ends, midpoint = (Difference(*experiment.comparisons(long)[name]) for name in ("ends", "anew"))
+    assert not ends.is_news and midpoint.is_news and midpoint.value > 0
+    page = panels.reading_of_stale(short, long)
+    assert "After longer training, no gain of the endpoints is seen" in page.page
+    assert f"the endpoints by {ends} points, which is within the noise, and that of the midpoints by {midpoint}" in \
+        page.text
+    assert "And after longer training?" in panels.reading_of_stale(long, long).page
+    assert "not in this copy" in panels.reading_of_stale(short, None).text
+
+
+def test_the_reading_of_the_answers_counts_those_of_the_split_of_a(sweep):
+    part = at(sweep, pair="splits 1 and 2", treatment="interpolated")
+    labels = sweep.example_label.sel(task_number=1)
+    a, b = (int((part.answer.sel(alpha=alpha, task="i") == labels).sum()) for alpha in (1, 0))
+    all_a, all_b = (of_both(part.right.sel(place=place, task="i")) for place in ("θᵢ", "θⱼ"))
+    text = panels.reading_of_answers(sweep).text
+    assert f"A classifies {a} correctly and B {b}. " in text
+    assert f"A classifies {all_a:.0%} correctly and B {all_b:.0%}" in text
+    few = sweep.assign(answer=sweep.answer.where(sweep.alpha != 1, -1).where(sweep.alpha != 0, labels.expand_dims(
+        task=["i"]).reindex(task=sweep.task, fill_value=-1)), right=sweep.right.where(sweep.place != "θᵢ", 1).where(
+            sweep.place != "θⱼ", 0))
+    assert "Four images can mislead you" in panels.reading_of_answers(few).page
+
+
 def test_the_lessons_readings_ask_where_their_conditions_fail(sweep):
     none = sweep.assign(gap_mean=0 * sweep.gap_mean, right=0 * sweep.right, own_right=0 * sweep.own_right)
     asked = [panels.reading_of_depth(none), panels.reading_of_gain(none), heads_panels.reading_of_knowing(none)]
@@ -552,10 +585,10 @@ def test_the_lessons_readings_ask_where_their_conditions_fail(sweep):
 
 def test_the_question_before_the_gaps_has_chapter_1s_number_from_the_ledger(monkeypatch):
     monkeypatch.setattr(panels.claims, "measured", lambda: {"CTL-2": {"gap_over_own_most": [0.062, 0.134]}})
-    before = "On 2 seeds of chapter 1 the gap was at most 13% of the distance between the endpoints."
+    before = "On 2 seeds of chapter 1's rotated digits the gap was at most 13% of the distance between the endpoints."
     assert panels.question().startswith(f"{before} At the midpoint")
     monkeypatch.setattr(panels.claims, "measured", dict)
-    assert panels.question().startswith("Half-way between")
+    assert panels.question().startswith("At the midpoint of the networks")
 
 
 # -- claims ----------------------------------------------------------------------------------------

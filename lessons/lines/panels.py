@@ -290,7 +290,7 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
         _gap_axis(ax, sweep)
         part = at(sweep, pair=pair).sel(layer=layers)
         places = np.arange(part.sizes["layer"])
-        points = WithQuartiles(ax, places - 0.3, GREY, "s", "ends' own distance")
+        points = WithQuartiles(ax, places - 0.3, GREY, "s", "distance between A and B")
         points.set_values(part.own_mean, part.own_low, part.own_high)
         styles = ((-0.1, BLUE, "o"), (0.1, RED, "^"), (0.3, GREEN, "D"))
         for alpha, (shift, colour, marker) in zip(SHOWN_ALPHAS, styles):
@@ -307,7 +307,8 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
     gap = part.gap_mean.sel(alpha=list(SHOWN_ALPHAS))
     own = part.own_mean
     alt = said("""1 − cosine for {pairs} pairs and {layers} layers. The gap to the mixed features lies between
-                  {least:.4f} and {most:.4f}, the ends' own distance between {own_least:.3f} and {own_most:.3f}.""",
+                  {least:.4f} and {most:.4f}, the distance between A and B between {own_least:.3f} and
+                  {own_most:.3f}.""",
                pairs=len(pairs), layers=len(layers), least=gap.min().item(), most=gap.max().item(),
                own_least=own.min().item(), own_most=own.max().item())
     return plotting.show(fig, alt, caption(sweep) + " Markers: mean; bars: quartiles over the images.")
@@ -371,10 +372,10 @@ def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
     holds = claims.condition("CTL-2", "gap_over_own_most").holds(numbers["gap_over_own_most"])
     off = abs(sweep.alpha[sweep.gap_mean.argmax("alpha")] - 0.5).max().item()
     step = float(sweep.alpha[1] - sweep.alpha[0])
-    where = "It is largest half-way or next to it." if off < 1.5 * step else ""
+    where = "It is largest at the midpoint or next to it." if off < 1.5 * step else ""
     return reading("What you should have seen", """
         {verdict} with Zhou et al., who call the gap close to 0: at all pairs, layers and α shown it is at most
-        {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the two ends' own distance, which runs from
+        {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the distance between A and B, which runs from
         {own_least:.2f} to {own_most:.2f}. {where}""", verdict=agrees(holds), where=where, **numbers)
 
 
@@ -384,7 +385,7 @@ def reading_of_coef(sweep: xarray.Dataset) -> Page:
     holds = numbers["coef_least"] > 0.85 and numbers["coef_most"] < 1.15
     return reading("What you should have seen", """
         {verdict} with Zhou et al., who call coef close to 1: in the hidden layers it is {coef_mean:.2f} on average, and
-        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. Half-way between {pair} the fewest do, in
+        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. At the midpoint of {pair} the fewest do, in
         {layer} {least:.0%}. The means over the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the
         features come out {length}.""",
                    verdict=agrees(holds), **_least_near(sweep), length=_too(numbers), **numbers)

@@ -383,8 +383,8 @@ EXERCISES = [
             "Var(α·a + (1 − α)·b) = α²·Var(a) + (1 − α)²·Var(b) + 2·α·(1 − α)·Cov(a, b).",
             "Cov(a, b) = correlation · √(var_i · var_j).",
         ],
-        praise="With equal variances and α = ½ this is (1 + correlation)/2 of them. Only perfectly correlated "
-               "channels keep their variance.",
+        praise="With equal variances and α = ½ this is (1 + correlation)/2 of them. Of channels with equal "
+               "variances, only perfectly correlated ones keep theirs.",
         tolerance=1e-5),
 
     Exercise(

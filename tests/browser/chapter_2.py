@@ -19,7 +19,7 @@ def compare(page, said):
         block = half_way.sel(treatment=treatment, layer="block 7")
         right = half_way.right.sel(treatment=treatment, place="half-way").astype(float).mean().item()
         assert f"{treatment}: gap {block.gap_mean.item():.3f}" in batchnorm
-        assert f"accuracy half-way {right:.3f}" in batchnorm
+        assert f"accuracy of the midpoint {right:.3f}" in batchnorm
     for amount in amounts.amount.values:
         part = at(amounts, treatment="interpolated", alpha=0.5, amount=amount)
         share = (part.gap_mean / part.own_mean).sel(layer="block 8").item()

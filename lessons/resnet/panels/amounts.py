@@ -14,7 +14,7 @@ SAME_STEPS = ("1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes")
 MUCH = 0.15  # of a gap: a change of less is called none
 _WORDS = """
     pretrained on {amount}: share of the distance between A and B {first:.3f} in block 1, {last:.3f} in block 8,
-    accuracy half-way {network:.3f}, mixed outputs {mixed:.3f}, A and B on their own tasks {ends:.3f}"""
+    accuracy of the midpoint {network:.3f}, mixed outputs {mixed:.3f}, A and B on their own tasks {ends:.3f}"""
 
 
 @view
@@ -67,7 +67,7 @@ def _charts(sweep, amounts):
                  (*(Line(block, "other", x=places) for block in BLOCKS[:-1]), Band("middle half", "merged", x=places),
                   Line(BLOCKS[-1], "merged", BLOCKS[-1], x=places, dots=True, near=True),
                   Star("guess", "merged", x=(amounts.index(ASKED["amount"]),)), Handle("amount")))
-    right = Chart(across, Axis("accuracy half-way, both tasks", 0, 1, unit="percent"),
+    right = Chart(across, Axis("accuracy of the midpoint, both tasks", 0, 1, unit="percent"),
                   (Reference("chance", "chance", "chance"), Line("ends", "other", "A, B, own tasks", x=places),
                    Line("mixed", "single", "outputs mixed", x=places), Band("two standard errors", "merged", x=places),
                    Line("network", "merged", "weights mixed", x=places, dots=True), Handle("amount")))
@@ -128,7 +128,7 @@ def reading_of_variety(sweep: xarray.Dataset, treatment: str = "re-estimated") -
     return reading("More splits helped, and more steps on one split did not" if variety and gain.is_news else
                    "More steps or more variety?", """
         In the last block the gap is {once:.0%} of the distance between A and B after 10 passes over one split, and
-        {twice:.0%} after twice as many. With these steps spread over other splits it is {varied:.0%}, and the midpoint
+        {twice:.0%} after twice as many. With these steps spread over ten splits it is {varied:.0%}, and the midpoint
         is {gain} points more accurate{doubt}. (One seed, statistics estimated anew.)""", once=once, twice=twice,
                    varied=varied, gain=gain, doubt=gain.doubt())
 

@@ -32,7 +32,7 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     numbers = []
     for block in blocks:
-        at_block = {name: values.sel(block=block).item() for name, values in means.items()}
+        at_block = {name: abs(values.sel(block=block).item()) for name, values in means.items()}
         numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}; given the mix here, {left:.0%} of block
                                8's gap remains""", block=block, **at_block))
     alt = f"The gap as a share of the distance between the endpoints, mean over the pairs. {'; '.join(numbers)}."
@@ -127,6 +127,7 @@ def reading_of_kinks(sweep: xarray.Dataset) -> Page:
             "kinks make the smaller part in every block" if most < 0.5 else
             "which of the two is larger depends on the block, or on the network that the ReLUs are frozen at")
     return reading("Kinks or curvature?", """
-        Within one block chapter 1's frozen ReLUs can tell: of what a block misses by itself, kinks make {least:.0%} to
-        {most:.0%} (over blocks, treatments of BatchNorm and the network that the ReLUs are frozen at), so {says}.""",
+        Within one block, the frozen ReLUs of chapter 1's deeper notebook can tell the two apart. Of what a block misses
+        by itself, kinks make {least:.0%} to {most:.0%} (over blocks, treatments of BatchNorm and the network that the
+        ReLUs are frozen at), so {says}.""",
         least=least, most=most, says=says)

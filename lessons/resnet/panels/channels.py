@@ -26,7 +26,7 @@ def one_channel(seen: list[Mapping[str, Tensor]], statistics: Callable):
     """
     inputs = [layers[LAST] for layers in seen]
     rho = correlations(*inputs[:2])
-    channel = int(rho.argsort()[len(rho) // 2])
+    channel = median_channel(rho)
     variances = [float(torch.as_tensor(statistics(given)[1])[channel]) for given in inputs]
     values = [given[:, channel].flatten().numpy() for given in inputs]
     low, high = np.quantile(np.concatenate(values), (0.001, 0.999))
@@ -50,6 +50,11 @@ def finding(a: float, b: float, midpoint: float) -> str:
         return "At the midpoint this channel varies less than in A and in B"
     return "At the midpoint this channel varies " + ("more than in A and in B" if midpoint > max(a, b) else
                                                      "less than in one of A and B, but not in both")
+
+
+def median_channel(rho: Tensor) -> int:
+    """The channel whose correlation between A and B is the median."""
+    return int(rho.argsort()[len(rho) // 2])
 
 
 def correlations(a: Tensor, b: Tensor) -> Tensor:
@@ -132,3 +137,14 @@ def reading_of_variances(layers: Mapping[str, Mapping[str, Tensor]]) -> Page:
         {first}In block 8 the measured variance is {measured:.0%} of the interpolated one (median over the channels),
         and your formula predicts {predicted:.0%}. It comes closer than interpolating in {closer:.0%} of the channels.
         """, first=first, measured=_ratio(last, "measured"), predicted=_ratio(last, "predicted"), closer=closer)
+
+
+def reading_of_one_channel(layers: Mapping[str, Mapping[str, Tensor]]) -> Page:
+    """What the formula predicts for the channel that `one_channel` draws; layers: of `collected`."""
+    last = layers[LAST]
+    channel = median_channel(last["rho"])
+    predicted, measured = (float(last[name][channel]) for name in ("predicted", "measured"))
+    misses = not LESS <= predicted / measured <= 1 / LESS
+    return reading("For a single channel the formula can miss" if misses else "And a single channel?", """
+        For the channel above, your formula predicts the variance {predicted:.3g}, and {measured:.3g} was measured.
+        """, predicted=predicted, measured=measured)
