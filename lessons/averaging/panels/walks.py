@@ -68,7 +68,8 @@ def _farther(own, usual):
     average, ensemble, alone = (far[name].item() for name in ("walk_average", "walk_ensemble", "walk_alone"))
     poor = " (The gap is not accuracy. The network that is pushed out there is poor alone, and the average is more " \
            "accurate than the ensemble.)" if average - ensemble > CLEAR and ensemble - alone > CLEAR else ""
-    return f"At distance {FAR:.0f} both gaps are larger than at {NEAR:.0f}.{poor} Now compare the two at the nearer one."
+    return f"At distance {FAR:.0f} both gaps are larger than at {NEAR:.0f}.{poor} Now compare the two at the " \
+           "nearer distance."
 
 
 def _behind(near):
