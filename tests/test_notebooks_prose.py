@@ -35,7 +35,8 @@ ALLOWED = {
         "batchnorm-heads": {"0.2": CHANCE},
         "exercise-2-3-text": {"0.5": SLIDER}},
     "03_averaging": {
-        "setting-hypers": {"0.02": RATE, "0.1": RATE}},
+        "setting-hypers": {"0.02": RATE, "0.1": RATE},
+        "mine-3-2-read": {"0.1": "two of 2,000"}},
     "04_task_arithmetic": {
         "mine-4-3-text": {"0.3": LITERATURE, "0.4": LITERATURE},
         "equation-2-text": {"twice as far": "the 2 of Eq. 2"}},

@@ -171,7 +171,7 @@ ENSEMBLE = Exercise(
         Wrong(lambda logits: logits.mean(0).argmax(1),
               "That is the class that the ensemble decides for. Asked are its logits, a number for every class."),
         Wrong(lambda logits: logits.sum(0),
-              "The sum decides the same, but it is not the average: the source's formula has 1/k, and we will compare "
+              "The sum decides the same, but it is not the average: the formula above has 1/k, and we will compare "
               "features by their length too."),
         Wrong(lambda logits: logits.mean(1),
               "You averaged over the samples. The models run along the first dimension."),
@@ -182,9 +182,9 @@ ENSEMBLE = Exercise(
         Wrong(lambda logits: logits.amax(0),
               "You took the largest logit of any model. The most boastful model would then decide alone; average."),
         Wrong(lambda logits: logits.median(0).values,
-              "That is the median over the models. The source's formula has the mean."),
+              "That is the median over the models. The formula above has the mean."),
         Wrong(lambda logits: logits.median(0),
-              "torch's median gives values and places. And the source's formula has the mean."),
+              "torch's median gives values and places. And the formula above has the mean."),
     ],
     hints=[
         "The three dimensions are models, samples, classes.",
@@ -196,6 +196,10 @@ ENSEMBLE = Exercise(
 
 # -- 3.3: the first layer of the average -------------------------------------------------------------
 
+def first_layer_of_average(before):
+    return before.mean(0).relu()
+
+
 def _before():
     generator = torch.Generator().manual_seed(2)
     few = torch.tensor([[[2.0, -1.0], [0.5, 1.5]], [[-4.0, 3.0], [1.5, -2.5]]])
@@ -206,11 +210,12 @@ FIRST_LAYER = Exercise(
     "3.3", "the first layer of the average",
     minutes=5,
     solution=algorithms.first_layer_of_average,
+    teaching=first_layer_of_average,
     cases=_before,
     tolerance=1e-5,
     wrong=[
         Wrong(lambda before: F.relu(before).mean(0),
-              "That is the average of the features, the other side of Eq. 1. The network with averaged weights "
+              "That is the average of the features, with the ReLU first. The network with averaged weights "
               "averages W·x + b, and then applies its ReLU."),
         Wrong(lambda before: F.relu(before).sum(0),
               "That is the sum of the single networks' features. The network with averaged weights has the mean of the "
@@ -246,8 +251,8 @@ FIRST_LAYER = Exercise(
         "That is the mean of the W·x + b.",
         "What comes last?",
     ],
-    praise="So nobody has to build the averaged network to know its first layer, and all 1,140 triples share 20 "
-           "products with the images.")
+    praise="So nobody has to build the averaged network to know its first layer. The twenty Wᵢx are computed "
+           "once, and each of the 1,140 triples uses three of them.")
 
 
 # -- 3.4: the greedy soup --------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, chi
 from lessons.lines.panels import in_words
 
 BASE, GAP = Look(ORANGE, "s"), Look(BLUE, "o")  # of the still figures
+LOWER = 0.9  # of its largest value: a gap below it at the most models does not keep growing
 CLOSE = 0.15  # of the baseline: a gap below it is called near, as the ledger does (CTL-8)
 _OF_MEAN, _OF_SINGLE = "to the mean", "to single models"
 
@@ -140,10 +141,11 @@ def reading_of_equation_1(sweep: xarray.Dataset) -> Page:
     near = numbers["gap_over_base_most"] < CLOSE
     title = ("Averaged weights have nearly the averaged features, in every layer" if near else
              "Averaged weights do not have the averaged features in every layer")
-    grows = sweep.gap_mean.mean("layer")
-    times = (grows.sel(models=20) / grows.sel(models=2)).item()
-    more = f"From 2 models to 20, its mean over the layers grew to {times:.1f} times as much." if times > 1 else ""
+    mean = sweep.gap_mean.mean("layer")
+    peak = int(mean.models.values[mean.values.argmax()])
+    more = "The gap does not keep growing. Its mean over the layers was largest at {peak} models." if \
+        mean[-1] < LOWER * mean.max() else ""
     return reading(title, """For every number of models, the gap was at most {most:.0%} of the baseline, and
-        the lengths agreed within {length:.1%}. {more}""",
-        most=numbers["gap_over_base_most"], more=more,
+        the mean coef (chapter 1) was within {length:.1%} of 1. """ + more, peak=peak,
+        most=numbers["gap_over_base_most"],
         length=max(1 - numbers["coef_least"], numbers["coef_most"] - 1))

@@ -74,8 +74,8 @@ def accuracies(alone: dict[str, float], average: float, images: int):
 
 @still
 def one_digit(images: Tensor, single: Tensor, together: Tensor, average: Tensor):
-    """The logits of the digit about which the networks agree least: of each, of their ensemble, and of the network with
-    their averaged weights.
+    """The logits of the digit on which the networks' logits differ most: of each network, of their ensemble, and of the
+    network with their averaged weights.
 
     Args:
         images: (samples, height, width), test images.
@@ -101,8 +101,8 @@ def one_digit(images: Tensor, single: Tensor, together: Tensor, average: Tensor)
     told = "; ".join(f"{number}: {mixed:.1f} and {merged:.1f}" for number, (mixed, merged)
                      in enumerate(zip(together[place].tolist(), average[place].tolist())))
     return plotting.show(fig, "A digit, and for each class the logit of the ensemble and of the averaged weights. "
-                              f"{told}.", "Of all test images above, this is the one about which the networks agree "
-                                          "least. A dot is a single network.")
+                              f"{told}.", "Of all test images above, this is the one on which the networks’ logits "
+                                          "differ most. A dot is a single network.")
 
 
 @still
@@ -126,10 +126,10 @@ def first_layer(yours: Tensor, real: Tensor, mean: Tensor):
         ax.scatter(given.flatten()[some], real.flatten()[some], s=10, color=AVERAGED.colour, alpha=0.4, linewidth=0)
         ax.set(xlabel=name, xlim=(-0.03 * high, high), ylim=(-0.03 * high, high))
     axes[0].set(ylabel="feature of the averaged weights", title=_agrees(yours, real))
-    axes[1].set(title=f"At {float(differ.double().mean()):.0%} of all places they differ")
+    axes[1].set(title=f"At {float(differ.double().mean()):.0%} of all pairs of unit and image they differ")
     alt = said("""Two scatter plots of features of the first layer. Left, yours differ from the real ones by at most
                   {exact:.0e}. Right, the mean of the features misses them by {missed:.1%} of their length; it is too
-                  large at {above:.1%} of the places and too small at {below:.1%}.""",
+                  large at {above:.1%} of all pairs of unit and image, and too small at {below:.1%}.""",
                exact=float((yours - real).abs().max()), missed=missed(mean, real),
                above=float((mean > real + _EXACT).double().mean()),
                below=float((mean < real - _EXACT).double().mean()))
@@ -151,6 +151,6 @@ def reading_of_the_first_layer(real: Tensor, mean: Tensor) -> Page:
     `first_layer`."""
     above, below = (float(where.double().mean()) for where in (mean > real + _EXACT, mean < real - _EXACT))
     return reading("How wrong is it to take the ReLU first?", """The mean of the features misses the real ones by
-        {missed:.0%} of their length. It is too large at {above:.0%} of all places, and {nowhere}.""",
+        {missed:.0%} of their length. It is too large at {above:.0%} of all pairs of unit and image, and {nowhere}.""",
         missed=missed(mean, real), above=above,
         nowhere="nowhere too small" if below == 0 else f"too small at {below:.1%}")

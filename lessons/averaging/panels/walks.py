@@ -12,6 +12,7 @@ from lessons.kit.sweep import caption
 
 _LOOKS = {OF_THE_TWENTY: LOOKS[USUAL], BOLD: LOOKS[BOLD]}
 NEAR, FAR = 4.0, 20.0
+CLEAR = 0.05  # a difference of accuracies that is called one: several standard errors
 
 
 @still
@@ -51,11 +52,27 @@ def reading_of_the_walks(sweep: xarray.Dataset) -> Page:
     as_far_apart = np.interp(near.walk_apart, usual.walk_apart[nearest:], usual.walk_gap[nearest:])
     times = float(near.walk_gap / as_far_apart)
     verdict = "So it is not the distance alone. The direction counts" if times > 2 else "So it is the distance"
-    worse = all((part.sel(length=FAR) > part.sel(length=NEAR)).item() for part in (own.walk_gap, usual.walk_gap))
-    farther = "Far out, both gaps are larger than near the start, so going farther makes it worse. But now compare" if \
-        worse else "Compare"
-    return reading("Distance or direction?", """{farther} the two at the same distance {near:.0f} from the start. There
-        the gap is {bold:.4f} for the bold one, and {usual:.4f} for the other. If the members of the triple are equally
-        far apart, the other has {apart:.4f}, and the bold one {times:.0f} times as much. {verdict}.""",
-        farther=farther, near=NEAR, bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(),
-        apart=as_far_apart, times=times, verdict=verdict)
+    return reading("Distance or direction?", """{farther} There the gap is {bold:.4f} for the bold one, and {usual:.4f}
+        for the other. If the members of the triple are equally far apart, that of the bold one is {times:.0f} times as
+        large. {behind} {verdict}.""",
+        farther=_farther(own, usual), bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(),
+        times=times, behind=_behind(near), verdict=verdict)
+
+
+def _farther(own, usual):
+    """Whether both gaps are larger far out, and what this means for the accuracies of the model that was pushed there.
+    """
+    if not all((part.walk_gap.sel(length=FAR) > part.walk_gap.sel(length=NEAR)).item() for part in (own, usual)):
+        return f"Compare the two at the same distance {NEAR:.0f} from the start."
+    far = usual.sel(length=FAR)
+    average, ensemble, alone = (far[name].item() for name in ("walk_average", "walk_ensemble", "walk_alone"))
+    poor = " (The gap is not accuracy. The network that is pushed out there is poor alone, and the average is more " \
+           "accurate than the ensemble.)" if average - ensemble > CLEAR and ensemble - alone > CLEAR else ""
+    return f"At distance {FAR:.0f} both gaps are larger than at {NEAR:.0f}.{poor} Now compare the two at the " \
+           "nearer distance."
+
+
+def _behind(near):
+    """By how much the bold one's average is less accurate than its ensemble where it is pulled back."""
+    lost = (near.walk_ensemble - near.walk_average).item()
+    return f"Even so near, its average is {100 * lost:.1f} points below the ensemble." if lost > 0 else ""
