@@ -169,9 +169,9 @@ def reading_of_the_output_layer(sweep: xarray.Dataset) -> Page:
     title = "On these eight tasks, the output layer decided who is ahead" if turned else \
         "CART and truncation without centring on these eight tasks"
     return reading(title,
-                   """Each has the number of directions that is best on the test images. With the output layer left whole,
-                      CART has {cart:.0f} %, and without centring {plain:.0f} %. With the output layer cut, too, CART
-                      has {cart_cut:.0f} %, and without centring {plain_cut:.0f} %. {only} {four} {cases}""",
+                   """Each has the number of directions that is best on the test images. With the output layer left
+                      whole, CART has {cart:.0f} %, and without centring {plain:.0f} %. With the output layer cut, too,
+                      CART has {cart_cut:.0f} %, and without centring {plain_cut:.0f} %. {only} {four} {cases}""",
                    only=_only_at(sweep), four=_with_four_tasks(sweep), cases=_of_all_cases(sweep),
                    **in_percent(cart=cart, plain=plain, cart_cut=cart_cut, plain_cut=plain_cut))
 
