@@ -215,16 +215,16 @@ def reading_of_the_grey_line(sweep: xarray.Dataset) -> Page:
     """From which number of directions on truncation without centring is task arithmetic on eight tasks if the output
     layer is whole, and far above it if it is cut."""
     ranks, images = Ranks(sweep), int(sweep.sel(case=EIGHT).images)
-    (_, whole), (_, cut) = (curves(sweep, EIGHT, head) for head in (WHOLE, CUT))
-    arithmetic = float(whole[-1])
+    (_, uncut), (_, cut) = (curves(sweep, EIGHT, head) for head in (WHOLE, CUT))
+    arithmetic = float(uncut[-1])
     both = [not Difference.of(level, arithmetic, images).is_news and above - arithmetic >= 2 * CLEAR
-            for level, above in zip(whole[:-1], cut[:-1])]
+            for level, above in zip(uncut[:-1], cut[:-1])]
     first = len(both)
     while first > 1 and both[first - 1]:
         first -= 1
     if first == len(both):
         return reading("Task arithmetic on these eight tasks", "It has {all:.0f} %.", all=100 * arithmetic)
     return reading("With more than a few directions, the gain without centring comes from cutting the output layer",
-                   """Look at the grey line for eight tasks, and switch the output layer again. From {first} on, it is
-                      level with task arithmetic if the output layer is whole, and far above it if it is cut.""",
+                   """From {first} on, the grey line for eight tasks is level with task arithmetic if the output layer
+                      is whole, and far above it if it is cut.""",
                    first=ranks.said(ranks.values[first]))
