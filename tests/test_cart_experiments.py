@@ -277,7 +277,7 @@ def test_the_reading_of_figure_1_says_whether_there_is_a_bell(average, verdict, 
     best = readings.chosen(readings.one(sweep, setting=bell.name_of(1.0)), grid.HOWS[0])
     kept = panels.bell.Ranks(sweep).said(best.attrs["rank"])
     assert f"{verdict}: CART at its best ({kept}, λ = {best.attrs['lam']:g})" in said
-    assert f"reads {best.accuracy.mean().item():.3f}, the average {average:.3f}," in said
+    assert f"has {best.accuracy.mean().item():.3f}, the average {average:.3f}," in said
 
 
 @pytest.mark.parametrize("above, verdict",

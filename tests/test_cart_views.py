@@ -10,6 +10,7 @@ from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.panels import bell, centring, costs, directions, interference, levels, overlap, resnet, width
 from lessons.cart.panels import peak as peak_panels
 from lessons.cart.panels import plane as plane_panels
+from lessons.cart.panels.bell import levels_of
 from lessons.kit.predict import predict
 from lessons.kit.view.marks import ROLES
 
@@ -167,6 +168,13 @@ def test_with_eight_tasks_the_bell_needs_centring_only_if_the_output_layer_is_le
                       centring.WHOLE: "At its best, truncation is more accurate with centring"}
 
 
+def test_the_bell_of_eight_tasks_has_a_dip_before_ten_directions():
+    cases = experiment.peak.run("full", 0)
+    curve = cases.accuracy.sel(case=centring.EIGHT, head=centring.WHOLE, how=HOWS[0])
+    dip = curve.sel(rank=[5.0, 6.0, 7.0, 8.0, 9.0]).max().item()
+    assert curve.sel(rank=4.0) - dip >= centring.CLEAR and curve.sel(rank=10.0) - dip >= centring.CLEAR
+
+
 @pytest.mark.parametrize("centred, plain, title", [
     (0.7, 0.6, "At its best, truncation is more accurate with centring"),
     (0.6, 0.7, "At its best, truncation is more accurate without centring"),
@@ -192,8 +200,36 @@ def test_the_readings_of_centring_say_only_what_the_numbers_carry():
     assert "decided who is ahead" in centring.reading_of_the_output_layer(cases)._repr_html_()
     behind = _mended(cases, centring.EIGHT, centring.WHOLE, HOWS[1], 0.9)
     assert "decided who is ahead" not in centring.reading_of_the_output_layer(behind)._repr_html_()
+    text = repr(centring.reading_of_the_output_layer(cases))
+    assert "Of the eight cases on this panel, CART is ahead in one and truncation without centring in five." in text
+    assert "Only with" not in text
     ahead = _mended(cases, peak.USUAL, centring.WHOLE, HOWS[0], 0.9)
     assert "output layer whole, CART is ahead." in repr(centring.reading_of_the_output_layer(ahead))
+
+
+def test_one_number_of_directions_without_centring_that_is_ahead_is_named():
+    cases = _mended(experiment.peak.run("full", 0), centring.EIGHT, centring.CUT, HOWS[1], 0.5)
+    cases.accuracy.loc[{"case": centring.EIGHT, "head": centring.CUT, "how": HOWS[1], "rank": 7.0}] = 0.7
+    assert "Only with 7 directions is truncation" in repr(centring.reading_of_the_output_layer(cases))
+
+
+def test_where_the_gain_without_centring_comes_from_is_said_if_the_grey_line_shows_it():
+    cases = experiment.peak.run("full", 0)
+    text = centring.reading_of_the_grey_line(cases)._repr_html_()
+    assert "comes from cutting the output layer" in text and "From 9 directions on" in text
+    flat = _mended(cases, centring.EIGHT, centring.CUT, HOWS[1], 0.414)
+    assert "comes from cutting" not in centring.reading_of_the_grey_line(flat)._repr_html_()
+
+
+def test_who_is_ahead_of_cart_where_all_pixels_are_permuted(sweep):
+    row = levels_of(readings.one(sweep, setting=bell.DISJOINT))
+    text = overlap.reading_beside_the_others(sweep)._repr_html_()
+    assert "but behind task arithmetic and truncation without centring" in text and "87.5 % permuted, too" in text
+    assert f"task arithmetic with all directions {100 * row['arithmetic']:.0f} %" in text
+    changed = sweep.copy(deep=True)
+    changed.accuracy.loc[{"setting": bell.DISJOINT, "how": HOWS[1]}] = 0.5
+    text = overlap.reading_beside_the_others(changed)._repr_html_()
+    assert "but behind" not in text and "too." not in text
 
 
 @pytest.mark.parametrize("losses, title", [
@@ -209,6 +245,10 @@ def test_the_short_readings_have_the_sweeps_numbers(sweep):
     text = repr(peak_panels.reading_of_the_cliff(cases))
     first = readings.plateau(cases.sel(case=peak.USUAL), peak.HEADS[0]).first
     assert f"at {first} directions" in text and "no cliff" in text and "as few large ones" in text
+    assert "ten digits with five outputs have 8." in text
+    assert "CART is best at 20 directions, well behind the cliff." in text
+    html = peak_panels.reading_of_the_cliff(cases)._repr_html_()
+    assert "With the output layer cut, CART reaches its best right behind the cliff" in html
     text = repr(costs.reading_of_a_few_directions(storage))
     assert f"the accuracy is {100 * storage.accuracy.sel(rank=0.02).mean().item():.0f} %" in text
     height = readings.height(readings.one(sweep, setting=bell.DISJOINT))

@@ -78,6 +78,22 @@ def test_what_the_words_of_cart_14_count_over_seeds_is_so():
         assert (narrow[:len(wide)] > wide).all(), name  # the first seeds of the one are those of the other
 
 
+def test_what_chapter_8_counts_over_seeds_is_so():
+    """Four tasks unless a name says eight; CART behind others, where it is best, how many values are large."""
+    cart_2, cart_4 = ({name: np.array(values) for name, values in claims.measured()[id].items()}
+                      for id in ("CART-2", "CART-4"))
+    assert (cart_2["truncated_over_cart_head_cut"] > 0).all() and len(cart_2["best"]) == 10
+    assert (cart_2["task_arithmetic"] > cart_2["best"]).sum() == 8
+    assert 0 < (cart_2["truncated_over_cart_head_whole"] < 0).sum() < 10
+    assert (cart_4["10_digits_4_tasks_first"] == 11).sum() == 9 and (cart_4["10_digits_4_tasks_large"] == 10).all()
+    assert (cart_4["8_tasks_best_head_whole"] - cart_4["8_tasks_large"] >= 4).all()
+    assert (cart_4["10_digits_4_tasks_left_at_32"] < 0.5).all()
+    for name, count in (("3_tasks", 10), ("8_tasks", 10), ("5_digits_5_outputs", 5), ("5_digits_10_outputs", 5)):
+        assert (cart_4[f"{name}_large"] == count).all(), name
+    assert 7 < cart_4["10_digits_5_outputs_large"].min() <= cart_4["10_digits_5_outputs_large"].max() <= 8
+    assert (cart_4["60000_images_large"] > 15).all()
+
+
 @pytest.mark.parametrize("claim", MEASURED, ids=lambda claim: claim.id)
 def test_a_verdict_stands_on_numbers_of_all_its_seeds_within_its_bounds(claim):
     numbers = kept()["numbers"][claim.id]

@@ -55,7 +55,8 @@ ALLOWED = {
     "07_interference": {
         "exercise-7-3-text": {"3.0": "given", "1.0": "given"}},
     "08_cart": {
-        "levels-text": {"0": SLIDER, "100": SLIDER}},
+        "levels-text": {"0": SLIDER, "100": SLIDER},
+        "minute": {"8": RANK}},
     "08_paper": {
         "title": {"8": RANK},
         "ranks": {"8": RANK},

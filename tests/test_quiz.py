@@ -60,7 +60,8 @@ def test_an_answer_of_chapters_0_to_8_that_tells_what_was_measured_has_a_marker(
 
 TYPED = {  # id -> {number: why it may be typed}
     "1.d": {"0.01": "of the question"}, "2.d": {"0.87": "√(3/4)"}, "2.g": {"1.4": "√2"}, "4.e": {"1.5": "derived"},
-    "6.e": {"factor of 2": "½ over ¼", "factor of T": "½ over 1/T, of two tasks"}, "9.e": {"1.3": "of the question"}}
+    "6.e": {"factor of 2": "½ over ¼", "factor of T": "½ over 1/T, of two tasks"},
+    "8.b": {"3": "12 of 400", "8": "the source's rank"}, "9.e": {"1.3": "of the question"}}
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -341,7 +341,7 @@ CENTRE = Exercise(
            "Then, model by model: state[key] - average[key].",
            "Whole-number tensors (not tensor.is_floating_point()) are carried over as they are."],
     praise="They sum to zero. So at full rank θ_avg + λ·Σ τ̄_t is the average, whatever λ is: "
-           "that is Eq. 3, and why CART is nothing without truncation.",
+           "that is Eq. 3, so without truncation CART is the average.",
     tolerance=1e-5)
 
 TWO_TASKS = Exercise(

@@ -7,6 +7,7 @@ import xarray
 
 from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_low_rank_wins
 from lessons.cart.experiment import tasks
+from lessons.cart.experiment.storage import PEERS
 from lessons.cart.panels.parts import numbers_of, percent
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference, reach
@@ -81,12 +82,14 @@ def storage(sweep: xarray.Dataset):
                          ("", "grey: θ₀, a shared vector and a mask a task")))
 
     opens = min(ranks, key=lambda rank: abs(rank - 0.02))
+    strength = PEERS["TALL masks"][1]["mask_strength"]
     controls = {"rank": slider("rank kept", {percent(rank): rank for rank in ranks}, opens,
                                places=tuple(map(float, sizes)), words=words.get, ends=[("", "few"), ("", "many")]),
                 "num_tasks": chips("tasks in all", NUM_TASKS, 8)}
     return {"kicker": "Chapter 8: what every task costs", "draw": draw, "controls": controls,
             "charts": _charts(sizes, accuracy, level["own"], of_masks, sweep.sizes["task"]),
-            "caption": f"{caption(sweep)} Sizes of safetensors files, float32. Band: two standard errors."}
+            "caption": f"{caption(sweep)} Sizes of safetensors files, float32. TALL masks with strength "
+                       f"{strength:g}, not tuned. Band: two standard errors."}
 
 
 def _charts(sizes, accuracy, alone, of_masks, num_tasks):
@@ -103,7 +106,7 @@ def _charts(sizes, accuracy, alone, of_masks, num_tasks):
     count = len(of_masks)
     ticks = dict(enumerate(("CART", *(name.partition(" ")[0] for name in of_masks), "one by one")))
     right = Chart(Axis("", -0.6, count + 1.6, kind="places", ticks=ticks),
-                  Axis("bytes in all, of the networks one by one", 0, 1.2, unit="percent"),
+                  Axis("all bytes, as a share of storing every network", 0, 1.2, unit="percent"),
                   (Bars("merged", "merged", "CART-Indexing", x=(0,)),
                    Bars("masks", "other", "masks", x=tuple(range(1, count + 1))),
                    Bars("whole", "single", "networks one by one", x=(count + 1,))))

@@ -30,8 +30,9 @@ def permuted_digits(sweep: xarray.Dataset):
             ax.set_title(f"task {task}, {100 * share:g} % of the pixels permuted", fontsize=10)
             ax.grid(False)
     labels = ", ".join(str(int(label)) for label in y)
-    return plotting.show(fig, f"The digits {labels} as two tasks have them. With 0 % of the pixels permuted both rows "
-                              "are alike, with 50 % noise lies over the digits, and with 100 % both look like noise.",
+    return plotting.show(fig, f"The digits {labels} as two tasks have them. With 0 % of the pixels permuted both "
+                              "columns are alike, with 50 % noise lies over the digits, and with 100 % both columns "
+                              "look like noise.",
                          f"{caption(sweep).split(';')[0]}.")
 
 

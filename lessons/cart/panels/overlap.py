@@ -14,7 +14,7 @@ from lessons.cart.experiment.readings import (
 )
 from lessons.cart.panels.bell import DISJOINT, levels_of, settings_of
 from lessons.cart.panels.parts import Ranks, by_rank, percent
-from lessons.kit.noise import WIDE
+from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Markup, Page, quiet, reading, said, table
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, slider, view
@@ -51,7 +51,8 @@ def overlap(sweep: xarray.Dataset, prediction=None):
         alt = said(_ALT, setting=bell.name_of(share), high=heights[row], error=errors[row], heights=of_shares,
                    centred=by_rank(ranks, centred), plain=by_rank(ranks, plain), **level)
         return Frame(finding(shares, heights, errors), alt, values,
-                     key(("merged", "CART, its best number of directions and λ"), ("", "grey: other ways to merge")))
+                     key(("merged", "CART, its best number of directions and λ"),
+                         ("", "grey: the average, and truncation without centring")))
 
     places = ranks.places
     low, high = min(-5.0, float((heights - errors).min())), float(5 * np.ceil((heights + errors).max() / 5))
@@ -124,6 +125,29 @@ def reading_of_the_heights(sweep: xarray.Dataset) -> Page:
                    error=np.ceil(max(errors)),
                    turned=said("Digits that are turned by eight angles lie in between, at {turned:.0f} points.",
                                turned=turned) if between else "")
+
+
+def reading_beside_the_others(sweep: xarray.Dataset) -> Page:
+    """CART beside task arithmetic and truncation without centring, where all pixels are permuted, and whether both are
+    ahead of it there and with 87.5 %."""
+    parts = permutations_of(sweep)
+    row = levels_of(parts[1.0])
+    behind = _is_behind_both(parts[1.0])
+    title = "CART is above the average, but behind task arithmetic and truncation without centring" if behind else \
+        "CART, task arithmetic and truncation without centring"
+    same = behind and _is_behind_both(parts[0.875])
+    return reading(title,
+                   """With all pixels permuted, CART has {cart:.0f} %, task arithmetic with all directions
+                      {arithmetic:.0f} %, and truncation without centring {truncated:.0f} %. {same}""",
+                   **{name: 100 * row[name] for name in ("cart", "arithmetic", "truncated")},
+                   same="Both are ahead with 87.5 % permuted, too." if same else "")
+
+
+def _is_behind_both(part):
+    """Whether task arithmetic and truncation without centring are ahead of CART by more than the noise."""
+    row, images = levels_of(part), part.sizes["task"] * int(part.attrs["test_images"])
+    leads = [Difference.of(row[name], row["cart"], images) for name in ("arithmetic", "truncated")]
+    return all(lead.is_news and lead.value > 0 for lead in leads)
 
 
 def measures_of(parts: dict[str, xarray.Dataset]) -> dict[str, list[float]]:

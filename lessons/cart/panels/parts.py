@@ -41,11 +41,12 @@ class Ranks:
         """Where they stand on an axis that gives every rank the same room."""
         return tuple(float(place) for place in range(len(self.values)))
 
-    def view_axis(self, label: str) -> Axis:
-        """The x axis of a view, with every second rank named, and the last."""
+    def view_axis(self, label: str, tail: bool = False) -> Axis:
+        """The x axis of a view, with every second rank named, and the last; with `tail`, for a broad chart, each of the
+        last five."""
         last = len(self.values) - 1
         named = {place: text for place, text in zip(self.places, self.texts)
-                 if last < 11 or place == last or (place % 2 == 0 and place != last - 1)}
+                 if last < 11 or place == last or (place % 2 == 0 and place != last - 1) or (tail and place > last - 5)}
         return Axis(label, -0.3, last + 0.3, kind="places", ticks=named)
 
     def view_slider(self, value: float, ends=("none", "all")) -> Control:

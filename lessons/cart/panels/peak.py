@@ -123,13 +123,13 @@ def peak(sweep: xarray.Dataset, prediction=None):
 def _charts(sweep, ranks):
     """Accuracy, and below it the singular values."""
     places = ranks.places
-    above = Chart(ranks.view_axis("directions kept in layer 1"),
+    above = Chart(ranks.view_axis("directions kept in layer 1", tail=True),
                   Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
                   (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
                    Line("plain", "other", "not centred", x=places), Band("sure", "merged", x=places),
                    Line("centred", "merged", "CART", x=places, dots=True, near=True), Star("guess", along="x"),
                    Handle("rank")))
-    below = Chart(ranks.view_axis("direction"),
+    below = Chart(ranks.view_axis("direction", tail=True),
                   Axis("singular values in layer 1, of the largest", 0, 1, unit="percent"),
                   (Bars("large", "single", "large", x=places, bare=True),
                    Bars("small", "other", "small", x=places, bare=True),
@@ -181,12 +181,15 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
-    """Where CART begins to be at its best, beside the cliff, for ten digits and five, and after a longer finetuning."""
+    """Where CART begins to be at its best, beside the cliff, for ten digits and five, with eight tasks and the output
+    layer whole, and after a longer finetuning."""
     head = experiment.HEADS[0]
-    ten, few, outputs, longer = (sweep.sel(case=name) for name in (
-        experiment.USUAL, experiment.FEW_DIGITS, "5 digits, 10 outputs", experiment.MANY_IMAGES))
+    ten, few, outputs, shared, longer = (sweep.sel(case=name) for name in (
+        experiment.USUAL, experiment.FEW_DIGITS, "5 digits, 10 outputs", "10 digits, 5 outputs",
+        experiment.MANY_IMAGES))
     near = finding(ten, head)
-    title = near if near == finding(few, head) else "The cliff, and where CART begins to be at its best"
+    title = f"With the output layer cut, {near}" if near == finding(few, head) else \
+        "The cliff, and where CART begins to be at its best"
     sentences = [said("""With ten digits there are {ten:.0f} large singular values, and CART begins to be at its best at
                          {ten_first} directions. With five digits it is {few:.0f} and {few_first}.""",
                       ten=ten.large.item(), ten_first=plateau(ten, head).first, few=few.large.item(),
@@ -194,10 +197,22 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
     if round(outputs.large.item()) == round(few.large.item()) < round(ten.large.item()):
         sentences.append("Five digits with ten outputs have as few large ones, so the number of outputs alone does not "
                          "decide.")
+    if round(shared.large.item()) < round(ten.large.item()):
+        sentences.append(said("Nor does the number of digits: ten digits with five outputs have {count:.0f}.",
+                              count=shared.large.item()))
+    sentences.append(_with_eight_tasks(sweep.sel(case="8 tasks")))
     if finding(longer, head) == NO_CLIFF:
-        sentences.append(f"After a longer finetuning, with {experiment.MANY_IMAGES}, the singular values fall "
-                         "smoothly. Then there is no cliff that would say where to cut.")
-    return reading(title, "{text}", text=" ".join(sentences))
+        sentences.append("After a longer finetuning, with more images, the singular values fall smoothly. Then there "
+                         "is no cliff that would say where to cut.")
+    return reading(title, "{text}", text=" ".join(filter(None, sentences)))
+
+
+def _with_eight_tasks(part):
+    """One sentence on eight tasks with the output layer whole, if CART is best well behind the cliff there."""
+    best, large = plateau(part, experiment.HEADS[1]).best, round(part.large.item())
+    if best - large <= NEAR:
+        return ""
+    return f"With eight tasks and the output layer whole, CART is best at {best} directions, well behind the cliff."
 
 
 def reading_of_centring(sweep: xarray.Dataset) -> Page:
