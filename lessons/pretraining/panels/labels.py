@@ -100,8 +100,8 @@ def _charts(shares, sweep):
 
 
 def finding_of_starts(pair: str, times: np.ndarray) -> str:
-    """Whether images learned by heart leave a larger gap. times: (shares of shuffled labels,), rising, the gap over that
-    from normal pretraining."""
+    """Whether images learned by heart leave a larger gap. times: (shares of shuffled labels,), rising, the gap over
+    that from normal pretraining."""
     larger = times > WORSE
     random_alone = larger[-1] and not larger[0]
     if not larger.any():
@@ -298,8 +298,8 @@ def reading_of_overshooting(sweep: xarray.Dataset) -> Page:
                 for name, start in (_SHOWN | {"nothing": NOTHING}).items()}
     far = min(products["random"], products["true"]) > max(2.0, 2 * products["normal"])
     also = "So the normal start is too sharp for these steps, too, but less." if far and products["normal"] > 2 else ""
-    title = "After images learned by heart, the first steps are far too long" if far else "How long are the first steps?"
-    return reading(title, """
+    return reading("After images learned by heart, the first steps are far too long" if far
+                   else "How long are the first steps?", """
         At the start, η times the largest curvature was {random:.1f} after random labels and {true:.1f} after true ones.
         After normal pretraining it was {normal:.1f}, and without any {nothing:.2f}. {also}""", also=also, **products)
 
@@ -343,8 +343,9 @@ def reading_of_short_steps(sweep: xarray.Dataset) -> Page:
                    else "Short steps make the gap smaller" if gentle["random"] < usual["random"]
                    else "What short steps do", f"""
         After random labels the gap fell from {{random:.3f}} to {{random_gentle:.4f}}, and after true labels from
-        {{true:.3f}} to {{true_gentle:.4f}}. {below} {as_accurate} {larger}""", random=usual["random"], true=usual["true"],
-                   random_gentle=gentle["random"], true_gentle=gentle["true"], normal=gentle["normal"])
+        {{true:.3f}} to {{true_gentle:.4f}}. {below} {as_accurate} {larger}""",
+                   random=usual["random"], true=usual["true"], random_gentle=gentle["random"],
+                   true_gentle=gentle["true"], normal=gentle["normal"])
 
 
 def question(sweep: xarray.Dataset) -> str:

@@ -237,7 +237,8 @@ def reading_of_matching(sweep: xarray.Dataset) -> Page:
     return reading(finding_of_matching(PAIRS[1], barriers, {}), """
         When both learned {task:g}°, the barrier was {before:.2f} nats, and {after:.2f} once their units were matched.
         With two tasks, the gap in the output was {strangers:.0%} of the distance between A’s and B’s outputs, and
-        {matched:.0%} after matching by weights. Two networks from one random start had {one_start:.0%} without any matching.""",
+        {matched:.0%} after matching by weights. Two networks from one random start had {one_start:.0%} without any
+        matching.""",
                    task=starts.ANGLES[1], before=barriers[STRANGERS], after=max(barriers[BY_WEIGHTS],
                                                                                 barriers[BY_FEATURES]), **share)
 
@@ -404,9 +405,9 @@ def on_the_seeds():
     each = "; ".join(f"{name}: {', '.join(f'{ratio:.2f}' for ratio in sorted(of_pair))}"
                      for name, of_pair in rows.items())
     return plotting.show(fig, f"Gap over that of the pretrained pair, by seeds. {each}.",
-                         f"Kept in the repository: a dot for each of our {len(rows[STRANGERS_LONG])} seeds, profile full, "
-                         "MNIST. At the black line the gap is that of the pretrained pair that was apart for equally "
-                         "long.")
+                         f"Kept in the repository: a dot for each of our {len(rows[STRANGERS_LONG])} seeds, profile "
+                         "full, MNIST. At the black line the gap is that of the pretrained pair that was apart for "
+                         "equally long.")
 
 
 def reading_of_the_seeds() -> Page:
