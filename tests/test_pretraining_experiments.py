@@ -342,13 +342,21 @@ def test_the_resnets_reading_holds_the_sweeps_numbers(of_tiny_resnets):
 
 # -- pictures --------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("alpha, pair, treatment", [(0.25, "two tasks", "as it is"), (0.5, "one task", "repaired")])
-def test_the_line_panel_says_the_sweeps_numbers(alpha, pair, treatment, of_starts):
-    panel = panels.starts.along_the_line(of_starts).set(alpha=alpha, pair=pair, treatment=treatment)
-    here = of_starts.sel(alpha=alpha, pair=pair, treatment=treatment)
+@pytest.mark.parametrize("alpha, pair", [(0.25, "two tasks"), (0.5, "one task")])
+def test_the_line_panel_says_the_sweeps_numbers(alpha, pair, of_starts):
+    panel = panels.starts.along_the_line(of_starts).set(alpha=alpha, pair=pair)
+    here = of_starts.sel(alpha=alpha, pair=pair, treatment="as it is")
     for setting in starts.HOWS:
         assert f"{setting} {here.loss.sel(setting=setting).item():.3f}, " in panel.alt
     assert ("pretrained" in panel.alt) == (pair == "two tasks") and f"{alpha:.2f}" in panel.alt
+
+
+def test_the_table_of_repair_has_every_pair_with_and_without_it(of_starts):
+    told = panels.starts.with_repair(of_starts).text
+    rise = starts.barriers(of_starts).sel(pair="one task", setting=starts.STRANGERS)
+    for treatment, name in (("as it is", "barrier (nats)"), ("repaired", "barrier with REPAIR")):
+        assert f"{name} {rise.sel(treatment=treatment).item():.3f}" in told
+    assert told.count("barrier with REPAIR") == len(starts.SETTINGS) + len(starts.HOWS)
 
 
 def test_the_units_panel_says_the_mean_correlation(of_starts):
@@ -400,6 +408,10 @@ def test_the_theorems_figures_have_words_with_the_sweeps_numbers(of_curvature):
     times = of_curvature.largest * of_curvature.distance_squared / 8 / np.abs(of_curvature.deviation)
     words = words_of(panels.curvature.slack, of_curvature)
     assert f"40 pairs: the bound is {times.min().item():.1f} to {times.max().item():,.0f} times" in words
+    words = words_of(panels.curvature.predicted, of_curvature)
+    assert f"largest curvature: {times.median().item():.2f} times the measured size in the median" in words
+    wrong = (of_curvature.half_way * of_curvature.deviation < 0).sum().item()
+    assert words.split(" Dashed")[0].rstrip(".").endswith(f"sign wrong for {wrong}")
     words = words_of(panels.curvature.regressions, of_curvature)
     assert f"{curvature.r2(of_curvature)['largest']:.3f} on λmax" in words
 

@@ -256,7 +256,7 @@ EXERCISES = [
         cases=_features,
         wrong=[
             Wrong(_centred,
-                  "You subtracted the means first. The source's E[abᵀ] is uncentred: a unit that is always on matches "
+                  "You subtracted the means first. Here E[abᵀ] is uncentred: a unit that is always on matches "
                   "one that is always on."),
             Wrong(_cosines,
                   "You normalised each unit's length: that makes cosines. Here a strong unit counts more than a weak "

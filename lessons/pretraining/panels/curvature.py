@@ -170,6 +170,50 @@ def slack(sweep: xarray.Dataset):
     return plotting.show(fig, alt, caption(sweep) + " Dashed: both sides equal.")
 
 
+_BENT = {"product": "largest curvature", "at_start": "along the line, at the checkpoint",
+         "half_way": "along the line, half-way"}
+
+
+@still
+def predicted(sweep: xarray.Dataset):
+    """The size of δ of all pairs over what the formula gives, with three curvatures; hollow where it gets the sign
+    wrong."""
+    fig, axes = plotting.figure(3, height=4.2, sharex=True, sharey=True)
+    delta, given = sweep.deviation.values, curvature.predictors(sweep)
+    every = np.abs([delta, *(given[name] for name in _BENT)])
+    ends = np.array([every.min() / 2, 2 * every.max()])
+    told = []
+    for ax, (name, title) in zip(axes, _BENT.items()):
+        wrong = _sign_is_wrong(sweep, name)
+        for number in range(sweep.sizes["which"]):
+            look = _look(number)
+            for of_kind, face in ((~wrong, look.colour), (wrong, "none")):
+                mine = (sweep.checkpoint.values == number) & of_kind
+                ax.plot(given[name][mine], np.abs(delta[mine]), color=look.colour, marker=look.marker, linestyle="",
+                        markersize=6, markerfacecolor=face, label=str(sweep.name.values[number]) if mine.any() else "")
+        ax.plot(ends, ends, **_DASHED)
+        ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, xlabel="⅛ · curvature · distance²", title=title)
+        times = np.median(given[name] / np.abs(delta))
+        told.append(f"{title}: {times:.2f} times the measured size in the median, sign wrong for {wrong.sum()}")
+    axes[0].set_ylabel("measured size of δ (nats)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return plotting.show(fig, f"δ of {len(delta)} pairs over the formula's. {'; '.join(told)}.",
+                         caption(sweep) + " Dashed: the formula is exact. Hollow: it gets the sign of δ wrong.")
+
+
+def _sign_is_wrong(sweep, name):
+    """(pairs,): whether the formula with this curvature has another sign than δ; of the largest curvature, which bounds
+    the size alone, it is never said."""
+    if name == "product":
+        return np.zeros(sweep.sizes["pairs"], dtype=bool)
+    return sweep[name].values * sweep.deviation.values < 0
+
+
+def _after_random_labels(sweep):
+    """(pairs,): whether a pair began from random labels learned by heart."""
+    return np.array(["random labels" in str(name) for name in sweep.name.values])[sweep.checkpoint.values]
+
+
 def _look(number):
     """Of a checkpoint; more than there are colours take another marker."""
     count = len(COLOURS)
@@ -234,16 +278,18 @@ def how_fast(sweep: xarray.Dataset) -> Page:
 
 def reading_of_slack(sweep: xarray.Dataset) -> Page:
     """How well the curvature along the line and the largest curvature predict δ."""
-    r2 = curvature.r2(sweep)
-    bound = float(np.median(curvature.predictors(sweep)["product"] / np.abs(sweep.deviation.values)))
+    r2, random = curvature.r2(sweep), _after_random_labels(sweep)
+    others = curvature.r2(sweep.isel(pairs=~random))
+    wrong = _sign_is_wrong(sweep, "half_way")[random].mean() > 0.5
+    sign = "For most pairs after random labels, the formula gets even the sign wrong (hollow)." if wrong else ""
     best = r2["half_way"] > max(r2["product"], r2["at_start"]) + RIGHT
     title = "The curvature along the line, half-way, predicts δ best" if best else "Which curvature predicts δ?"
     return reading(title, """
-        Over {pairs} pairs, a line fitted to the formula with the curvature half-way explained {half_way:.0%} of the
-        variance of δ. With the curvature along the same line, but at the checkpoint, it was {at_start:.0%}, and with
-        the largest curvature {product:.0%}. The formula with the largest curvature gave {bound:.0f} times the measured
-        δ in the median.
-        """, pairs=sweep.sizes["pairs"], bound=bound, **r2)
+        Over {pairs} pairs, the formula with the curvature half-way explained {half_way:.0%} of the variance of the size
+        of δ. With that along the same line, but at the checkpoint, it was {at_start:.0%}, and with the largest
+        curvature {product:.0%}. Without the pairs after random labels it was {others[half_way]:.0%} half-way and
+        {others[at_start]:.0%} at the checkpoint. {sign}
+        """, pairs=sweep.sizes["pairs"], others=others, sign=sign, **r2)
 
 
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:

@@ -90,7 +90,7 @@ def midpoint(ends: Mapping[str, float], middles: Mapping[str, float], images: in
     plotting.in_percent(ax.xaxis)
     ax.set(xlim=(0, 1.12), xlabel="accuracy", title=finding_of_a_midpoint(list(ends.values()), list(middles.values())))
     ax.grid(axis="y", visible=False)
-    each = ", ".join(f"{name} {value:.3f}" for name, value in shown[::-1])
+    each = ", ".join(f"{name} {value:.1%}" for name, value in shown[::-1])
     return plotting.show(fig, f"Accuracy: {each}.", f"On {images:,} test images of {line.ANGLES[1]:g}°.")
 
 
