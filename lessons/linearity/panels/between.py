@@ -67,7 +67,8 @@ def places(networks: dict[float, torch.nn.Module]):
                   on 90°, and its middle is marked with a question.""",
                least=steps.min().item(), most=steps.max().item())
     below = said("""{warning}Networks trained on {source}. The plane keeps {shown:.0%} of the variance of the five
-                    networks’ weights, so some distances look too short.""", warning=warned(source.kind, "MNIST"), source=source.text, shown=shown)
+                    networks’ weights, so some distances look too short.""",
+                 warning=warned(source.kind, "MNIST"), source=source.text, shown=shown)
     return plotting.show(fig, alt, below)
 
 
@@ -183,8 +184,8 @@ def reading_of_lengths(sweep: xarray.Dataset) -> Page:
         numbers["coef_least"] > 0.85 else "How long are the features?"
     return reading(title, """
         In the hidden layers coef is {coef_mean:.2f} on average, and {share_within_10_percent:.0%} of the images lie
-        within 0.1 of 1. The means over the images, one for each pair, layer and α (¼, ½, ¾), run from {coef_least:.2f} to
-        {coef_most:.3f}.""", **numbers)
+        within 0.1 of 1. The means over the images, one for each pair, layer and α (¼, ½, ¾), run from {coef_least:.2f}
+        to {coef_most:.3f}.""", **numbers)
 
 
 def reading_of_shortest(sweep: xarray.Dataset, strangers: list, x: Tensor) -> Page:
@@ -249,8 +250,8 @@ def at_the_midpoint(networks: list, x: Tensor) -> dict[str, tuple[float, float]]
 # -- the loss ---------------------------------------------------------------------------------------
 
 def reading_of_convexity(networks: list, tests: list, images: int = 2000) -> Page:
-    """At the midpoint and on both tasks together: the straight line between the losses of A and B, the loss of the mixed
-    outputs, and that of the network with mixed weights; and what becomes of the accuracy.
+    """At the midpoint and on both tasks together: the straight line between the losses of A and B, the loss of the
+    mixed outputs, and that of the network with mixed weights; and what becomes of the accuracy.
 
     Args:
         networks: [θ_i, θ_j], two MLPs.

@@ -34,8 +34,8 @@ def elsewhere(sweep: xarray.Dataset):
     right.axvline(1, color=GREY, linestyle=":", marker="")
     right.set(title="Shortest features, coef at the midpoint", xlim=(min(0.5, length.min() - 0.05), 1.05))
     alt = "; ".join(f"{pair}: {a:.0%} and {b:.2f}" for pair, a, b in zip(sweep.pair.values, share, length))
-    alt = ("Largest gap over layers and three α, as a share of the distance from A to B, and least coef in a hidden layer "
-           f"at α = ½. {alt}.")
+    alt = ("Largest gap over layers and three α, as a share of the distance from A to B, and least coef in a hidden "
+           f"layer at α = ½. {alt}.")
     below = " In brackets: distance of the two networks in weight space."
     return plotting.show(fig, alt, caption(_on_both(sweep)) + below)
 
