@@ -238,13 +238,13 @@ def at_the_midpoint(networks: list, x: Tensor) -> dict[str, tuple[float, float]]
     """
     middle = MLP.from_state(weights.interpolate(*(network.state_dict() for network in networks), 0.5))
     of_i, of_j, of_middle = (network.features(x) for network in (*networks, middle))
-    found = {}
+    of_layers = {}
     for layer, features in of_middle.items():
         ends = of_i[layer], of_j[layer]
         share = algorithms.cosine_gap(features, *ends, 0.5).nanmean() / algorithms.own_distance(*ends).nanmean()
         length = algorithms.coef(features, algorithms.mix(*ends, 0.5)).nanmean()
-        found[layer] = share.item(), length.item()
-    return found
+        of_layers[layer] = share.item(), length.item()
+    return of_layers
 
 
 # -- the loss ---------------------------------------------------------------------------------------
