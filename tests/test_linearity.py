@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import data
+from lessons.kit import claims
 from lessons.kit.sweep import at
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import causes, elsewhere
@@ -318,6 +319,7 @@ def test_the_misconception_panel_says_the_sweeps_numbers(sweep):
         here = at(sweep, start=start, alpha=alpha)
         panel.set(start=start, alpha=alpha)
         assert f"{here.start_accuracy.item():.3f}" in panel.alt and f"{here.mixed_accuracy.item():.3f}" in panel.alt
+    assert "200 test images. Standard error" in panel.spec["caption"]
 
 
 @pytest.mark.parametrize("weights_mixed, says", [(0.5, "spoils the network"), (0.9, "costs some accuracy"),
@@ -410,7 +412,8 @@ def test_the_weights_of_a_unit_are_drawn_for_both_networks_and_an_unknown_unit_i
     pairs = {"strangers": experiment.pair("strangers", 0)}
     first = [network.state_dict()["layers.0.weight"][3] for network in pairs["strangers"]]
     page = units.what_a_unit_looks_for(pairs, 3).data
-    assert f"strangers {torch.nn.functional.cosine_similarity(*first, dim=0).item():.2f}" in page
+    cosine = f"{torch.nn.functional.cosine_similarity(*first, dim=0).item():.2f}".replace("-", "−")
+    assert f"strangers {cosine}" in page
     with pytest.raises(ValueError, match="units 0 to 99, not 100"):
         units.what_a_unit_looks_for(pairs, 100)
 
@@ -424,6 +427,7 @@ def test_the_table_of_rises_and_the_convex_loss_say_what_was_measured(sweep, sta
     networks = experiment.models(0)
     page = panels.convex(networks[22.5], networks[90.0], data.load("rotated_mnist", "test", angle=45.0)).data
     assert "a convex loss" not in page and "at the midpoint the straight line is at" in page
+    assert "Of 500 test images, the one whose loss bends most" in page
     assert "none has a place" in panels.reading_of_lemma_1(0).text
 
 
@@ -450,7 +454,8 @@ def test_other_data_are_measured_shown_and_said(sweep, session_sweep):
     most = elsewhere.shares(found)["share_digits_and_clothes"]
     assert most == pytest.approx((found.gap_mean / found.own_mean).isel(pair=2).max().item())
     assert f"{most:.0%} for digits with clothes" in elsewhere_panels.reading_of_elsewhere(found).text
-    assert f"digits 45° and clothes: {most:.0%}" in elsewhere_panels.elsewhere(found).data
+    page = elsewhere_panels.elsewhere(found).data
+    assert f"digits 45° and clothes: {most:.0%}" in page and "Not MNIST! Measured on stand-in for MNIST" in page
 
 
 def test_the_readings_say_this_sweeps_numbers_and_judge_them(sweep):
@@ -534,7 +539,7 @@ def test_the_short_readings_say_this_sweeps_numbers_and_no_more_than_they_carry(
     most = (inner.gap_mean / sweep.own_mean).max().item()
     assert f"at most {most:.0%} of the distance" in between.reading_of_directions(sweep).text
     least = inner.coef_mean.isel(layer=slice(None, -1)).min().item()
-    assert f"These means run from {least:.2f} to" in between.reading_of_lengths(sweep).text
+    assert f"layer and α (¼, ½, ¾), run from {least:.2f} to" in between.reading_of_lengths(sweep).text
     flat = 0 * sweep.gap_mean
     for share, coef, direction, length in ((0.1, 0.9, "point nearly in", "a little too short"),
                                            (0.2, 0.8, "not small everywhere", "How long"),
@@ -542,6 +547,63 @@ def test_the_short_readings_say_this_sweeps_numbers_and_no_more_than_they_carry(
         made_up = sweep.assign(gap_mean=share * sweep.own_mean + flat, coef_mean=coef + flat)
         assert direction in between.reading_of_directions(made_up).page
         assert length in between.reading_of_lengths(made_up).page
+
+
+def test_the_reading_of_the_shortest_features_names_the_place_with_the_fewest_images_near_the_mix(
+        sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    strangers = experiment.pair("strangers", 0)
+    x = data.load("rotated_mnist", "test", angle=0.0).x[:200]
+    coef = between.at_the_midpoint(strangers, x)
+    least = min(length for layer, (_, length) in coef.items() if layer != "output")
+    one, two = list(sweep.pair.values[:2])
+    near = xarray.where((sweep.pair == two) & (sweep.layer == "layer 2"), 0.4, 0.9)
+    inside = (sweep.bin >= 0.9) & (sweep.bin <= 1.1)
+    counts = xarray.where(inside, near / inside.sum(), (1 - near) / (~inside).sum())
+    made_up = sweep.assign(coef_count=counts + 0 * sweep.alpha)
+    page = between.reading_of_shortest(made_up, strangers, x)
+    assert f"At the midpoint of {two}, only 40% of the images are that close in layer 2" in page.text
+    assert f"coef falls to {least:.2f} in layer" in page.text and "Not every layer" in page.page
+    assert "only" not in between.reading_of_shortest(sweep.assign(coef_count=sweep.coef_count.where(
+        abs(sweep.bin - 1) < 0.09, 0)), strangers, x).text and one not in page.text
+
+
+@pytest.mark.parametrize("hidden, output, coef, title, will", [
+    (0.17, 4.9, 0.4, "even strangers have small shares", True), (0.17, 4.9, 0.9, "even strangers have small", False),
+    (0.5, 4.9, 0.4, "The shares of the strangers", False), (0.17, 0.5, 0.4, "The shares of the strangers", False)])
+def test_the_reading_of_strangers_calls_their_shares_small_only_if_they_are(hidden, output, coef, title, will,
+                                                                            monkeypatch):
+    monkeypatch.setattr(between, "at_the_midpoint", lambda *_: {
+        "layer 1": (hidden, coef), "layer 2": (hidden / 2, coef + 0.1), "output": (output, 0.1)})
+    page = between.reading_of_strangers([], None)
+    assert title in page.page and f"{hidden:.0%} of the distance" in page.text and f"{output:.0%} of it" in page.text
+    assert ("so will the length" in page.text) == will
+
+
+def test_the_reading_of_convexity_compares_the_line_the_mix_and_the_network(standin_folder_session, sweep, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    networks = experiment.models(0)
+    tests = [data.load("rotated_mnist", "test", angle=angle) for angle in (22.5, 90.0)]
+    here = sweep.sel(pair=experiment.FAR, task="both")
+    text = between.reading_of_convexity([networks[22.5], networks[90.0]], tests, images=200).text
+    line, middle = here.loss.sel(alpha=[0.0, 1.0]).mean().item(), here.loss.sel(alpha=0.5).item()
+    assert text.startswith(f"Over 200 test images of each task, the straight line is at {line:.2f} nats")
+    assert f"the network with mixed weights at {middle:.2f}." in text
+    same = between.reading_of_convexity([networks[22.5], networks[22.5]], tests, images=200)
+    assert "On all images" in same.page and "costs accuracy" not in same.text
+
+
+def test_on_the_ledgers_seeds_the_loss_on_both_tasks_has_a_valley_and_on_each_no_hill():
+    """Between any two of the finetuned networks, as the lesson says."""
+    numbers = {name: np.array(values) for name, values in claims.measured()["CTL-1"].items()}
+    assert len(numbers["middle_gain_least"]) >= 10 and (numbers["middle_gain_least"] > 0).all()
+    assert numbers["barrier_one_task"].max() <= between.NO_HILL and numbers["barrier_both"].max() <= between.NO_HILL
+
+
+def test_on_the_ledgers_seeds_the_gap_is_larger_after_two_epochs_than_after_one():
+    numbers = {name: np.array(values) for name, values in claims.measured()["CTL-14"].items()}
+    for start in ("pretrained", "random"):
+        assert (numbers[f"two_epochs_{start}_gap"] > numbers[f"one_epoch_{start}_gap"]).all()
 
 
 @pytest.mark.parametrize("of_both, title", [(0.2, "Other tasks can have larger gaps"), (0.1, "The gap on other tasks")])

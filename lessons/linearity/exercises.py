@@ -494,7 +494,7 @@ EXERCISES = [
         wrong=_INTERPOLATED,
         hints=[
             "Go through the keys of a; b has the same ones.",
-            "For each key it is the line of chapter 0.",
+            "For each key it is α·a[key] + (1 − α)·b[key].",
             "Whole-number tensors (not tensor.is_floating_point()) are not weights: take them from a.",
         ],
         praise="Two networks in, one network out, and nothing was trained.",

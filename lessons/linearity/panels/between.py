@@ -2,6 +2,7 @@
 readings. A sentence that this sweep does not carry is left out."""
 import torch
 import xarray
+from torch import Tensor
 
 import data
 from lessons.kit import claims, plotting
@@ -10,17 +11,21 @@ from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, still, themed
 from lessons.kit.sweep import at, caption, warned
 from lessons.kit.view import percent
+from lessons.linearity import algorithms
 from lessons.linearity.experiment.elsewhere import shares
 from lessons.linearity.experiment.mlp import claim_1
 from lessons.linearity.panels.units import cosines_of_units
 from lessons.lines.numbers import gaps, lengths
-from toy_models import weights
+from toy_models import MLP, weights
 
 ONE_START, TWO_STARTS = "one pretrained start", "two random starts"  # of the sweep's `start`
 PLAIN = 0.1  # of accuracy: the network of mixed weights is plainly worse than the mixed outputs
 HILL = 0.1  # nats: a barrier that one sees in the picture
 NO_HILL = 0.005  # nats: two decimals show none
 ALIKE, UNLIKE = 0.7, 0.3  # median cosine between the units of two networks
+SMALL = 0.25  # of the distance between A and B: a gap that looks small
+SHORT = 0.7  # coef: features that are plainly too short
+FAR_LESS = 0.25  # of what convexity gains
 MORE = 1.5  # times as large: a gap that is plainly larger
 
 
@@ -62,7 +67,8 @@ def places(networks: dict[float, torch.nn.Module]):
                   on 90°, and its middle is marked with a question.""",
                least=steps.min().item(), most=steps.max().item())
     below = said("""{warning}Networks trained on {source}. The plane keeps {shown:.0%} of the variance of the five
-                    networks’ weights.""", warning=warned(source.kind, "MNIST"), source=source.text, shown=shown)
+                    networks’ weights, so some distances look too short.""",
+                 warning=warned(source.kind, "MNIST"), source=source.text, shown=shown)
     return plotting.show(fig, alt, below)
 
 
@@ -123,7 +129,8 @@ def hills(sweep: xarray.Dataset):
                   tasks together, it is at most {most:.2f} nats and falls to −{lowest:.2f}. For two random
                   initialisations it rises to {hill:.2f}.""",
                most=numbers["barrier_both"], lowest=-lowest, hill=numbers["barrier_strangers"])
-    return plotting.show(fig, alt, caption(sweep))
+    below = said(" The dashed curve: {images:,} test images.", images=int(sweep.attrs["test_images"]))
+    return plotting.show(fig, alt, caption(sweep) + " " + below)
 
 
 def _above(losses, alphas):
@@ -167,7 +174,7 @@ def reading_of_directions(sweep: xarray.Dataset) -> Page:
     where = "For every pair and layer, it is largest at the midpoint or next to it." if off < 1.5 * step else ""
     return reading(title, """
         For all six pairs, in all layers, the gap is at most {most:.0%} of the distance from A to B (means over the
-        images, at three α). {where}""", most=numbers["gap_over_own_most"], where=where)
+        images, at α = ¼, ½ and ¾). {where}""", most=numbers["gap_over_own_most"], where=where)
 
 
 def reading_of_lengths(sweep: xarray.Dataset) -> Page:
@@ -177,8 +184,95 @@ def reading_of_lengths(sweep: xarray.Dataset) -> Page:
         numbers["coef_least"] > 0.85 else "How long are the features?"
     return reading(title, """
         In the hidden layers coef is {coef_mean:.2f} on average, and {share_within_10_percent:.0%} of the images lie
-        within 0.1 of 1. For each pair and layer we took the mean over the images. These means run from {coef_least:.2f}
+        within 0.1 of 1. The means over the images, one for each pair, layer and α (¼, ½, ¾), run from {coef_least:.2f}
         to {coef_most:.3f}.""", **numbers)
+
+
+def reading_of_shortest(sweep: xarray.Dataset, strangers: list, x: Tensor) -> Page:
+    """In which hidden layer of which pair the fewest images have a coef near 1 at the midpoint, and how short the
+    features of two strangers are.
+
+    Args:
+        strangers: [θ_i, θ_j].
+        x: images (samples, …) for the strangers.
+    """
+    counts = sweep.coef_count.isel(layer=slice(None, -1)).sel(alpha=0.5)
+    near = (counts.sel(bin=slice(0.9, 1.1)).sum("bin") / counts.sum("bin")).stack(place=("pair", "layer"))
+    pair, layer = near.idxmin("place").item()
+    least = near.min().item()
+    *hidden, _ = at_the_midpoint(strangers, x).items()
+    coef, name = min((coef, name) for name, (_, coef) in hidden)
+    title = "Not every layer is that close" if least < 0.5 else "Where the features are shortest"
+    return reading(title, """
+        At the midpoint of {pair}, {only}{least:.0%} of the images are that close in {layer}. Between the
+        strangers, coef falls to {coef:.2f} in {name}.""",
+                   pair=pair, only="only " if least < 0.5 else "", least=least, layer=layer, coef=coef, name=name)
+
+
+def reading_of_strangers(strangers: list, x: Tensor) -> Page:
+    """Whether the gap of two strangers looks small in the hidden layers, and not so at the output.
+
+    Args:
+        strangers: [θ_i, θ_j].
+        x: images (samples, …).
+    """
+    *hidden, (output, _) = at_the_midpoint(strangers, x).values()
+    most, shortest = max(share for share, _ in hidden), min(coef for _, coef in hidden)
+    small = most < SMALL and output > 1
+    title = "In the hidden layers even strangers have small shares" if small else "The shares of the strangers"
+    will = "The output shows the difference, and so will the length of their features." if small and shortest < SHORT \
+        else ""
+    return reading(title, """
+        There the gap is at most {most:.0%} of the distance from A to B. In the output layer it is {output:.0%} of it.
+        {will}""" if small else """
+        In the hidden layers the gap is at most {most:.0%} of the distance from A to B. In the output layer it is
+        {output:.0%} of it.""", most=most, output=output, will=will)
+
+
+def at_the_midpoint(networks: list, x: Tensor) -> dict[str, tuple[float, float]]:
+    """{layer: (the gap as a share of the distance between A and B, coef)}, means over the images.
+
+    Args:
+        networks: [θ_i, θ_j], two MLPs.
+        x: images (samples, …).
+    """
+    middle = MLP.from_state(weights.interpolate(*(network.state_dict() for network in networks), 0.5))
+    of_i, of_j, of_middle = (network.features(x) for network in (*networks, middle))
+    of_layers = {}
+    for layer, features in of_middle.items():
+        ends = of_i[layer], of_j[layer]
+        share = algorithms.cosine_gap(features, *ends, 0.5).nanmean() / algorithms.own_distance(*ends).nanmean()
+        length = algorithms.coef(features, algorithms.mix(*ends, 0.5)).nanmean()
+        of_layers[layer] = share.item(), length.item()
+    return of_layers
+
+
+# -- the loss ---------------------------------------------------------------------------------------
+
+def reading_of_convexity(networks: list, tests: list, images: int = 2000) -> Page:
+    """At the midpoint and on both tasks together: the straight line between the losses of A and B, the loss of the
+    mixed outputs, and that of the network with mixed weights; and what becomes of the accuracy.
+
+    Args:
+        networks: [θ_i, θ_j], two MLPs.
+        tests: the test sets of their tasks.
+        images: so many of each.
+    """
+    x, y = torch.cat([test.x[:images] for test in tests]), torch.cat([test.y[:images] for test in tests])
+    middle = MLP.from_state(weights.interpolate(*(network.state_dict() for network in networks), 0.5))
+    outputs = [network(x) for network in networks]
+    line = sum(algorithms.evaluate(logits, y)[0] for logits in outputs) / 2
+    mix, of_outputs = algorithms.evaluate(algorithms.mix(*outputs, 0.5), y)
+    loss, of_weights = algorithms.evaluate(middle(x), y)
+    near = 0 < loss - mix < FAR_LESS * (line - mix)
+    title = "The network misses the mix, but by far less than convexity gains" if near else "On all images"
+    lost = Difference.of(of_weights, of_outputs, len(y))
+    costs = said("It still costs accuracy, {of_weights} instead of {of_outputs}.", of_weights=percent(of_weights),
+                 of_outputs=percent(of_outputs)) if lost.is_news and lost.value < 0 else ""
+    return reading(title, """
+        Over {images:,} test images of each task, the straight line is at {line:.2f} nats at the midpoint, the mix of
+        the outputs at {mix:.2f}, and the network with mixed weights at {loss:.2f}. {costs}""",
+                   images=images, line=line, mix=mix, loss=loss, costs=costs)
 
 
 def reading_of_reach(sweep: xarray.Dataset) -> Page:

@@ -6,6 +6,7 @@ from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
+from lessons.linearity.experiment import mlp
 from lessons.linearity.experiment.elsewhere import shares
 
 EQUALLY_FAR = 0.03  # apart in weight space, as a share of the distance
@@ -33,9 +34,17 @@ def elsewhere(sweep: xarray.Dataset):
     right.axvline(1, color=GREY, linestyle=":", marker="")
     right.set(title="Shortest features, coef at the midpoint", xlim=(min(0.5, length.min() - 0.05), 1.05))
     alt = "; ".join(f"{pair}: {a:.0%} and {b:.2f}" for pair, a, b in zip(sweep.pair.values, share, length))
-    alt = f"Largest gap as a share of the distance from A to B, and least coef in a hidden layer, α = ½. {alt}."
+    alt = ("Largest gap over layers and three α, as a share of the distance from A to B, and least coef in a hidden "
+           f"layer at α = ½. {alt}.")
     below = " In brackets: distance of the two networks in weight space."
-    return plotting.show(fig, alt, caption(sweep) + below)
+    return plotting.show(fig, alt, caption(_on_both(sweep)) + below)
+
+
+def _on_both(sweep):
+    """The sweep with attributes that name the digits, too; if these are a stand-in, then they are said."""
+    digits = mlp.source()
+    stand_in = {"source_kind": digits.kind, "dataset": "MNIST"} if digits.is_stand_in else {}
+    return sweep.assign_attrs(source=f"{digits.text} and {sweep.attrs['source']}", **stand_in)
 
 
 def worst_of(sweep: xarray.Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -90,9 +90,11 @@ def finding_of_mixing(start: str, weights_mixed, outputs_mixed, images: int) -> 
 
 
 def _with_error(sweep):
-    """The caption, and how sure the accuracies are: at most so many standard errors."""
-    error = error_of_share(0.5, int(sweep.attrs["test_images"]))
-    return f"{caption(sweep)} Standard error of an accuracy: at most {percent(error, 1)}."
+    """The caption of what was measured on upright digits alone, and how sure the accuracies are."""
+    images = int(sweep.attrs["test_images"])
+    error = error_of_share(0.5, images)
+    measured = caption(sweep.assign_attrs(images=f"{images:,} test images"))
+    return f"{measured} Standard error of an accuracy: at most {percent(error, 1)}."
 
 
 def rises(sweep: xarray.Dataset) -> Page:
@@ -132,7 +134,7 @@ def convex(network_i: MLP, network_j: MLP, test: data.types.Dataset):
     ax.plot(alphas, mixed[:, image], color=BLACK, linestyle="--", marker="", label="mix of the two outputs")
     ax.plot(marks, own, color=GREEN, marker="D", linestyle="", label="network with mixed weights")
     ax.set(xlabel="α, the share of A", ylabel=LOSS, ylim=(0, None),
-           title="One digit: a convex loss lies below its chord")
+           title="One digit: a convex loss lies below the straight line")
     ax.legend()
     alt = said("""The loss of one digit over α. B {first:.2f}, A {last:.2f}; at the midpoint the straight line is at
                   {chord:.2f}, the mix of the outputs at {half:.2f}, the network with mixed weights at
@@ -140,7 +142,9 @@ def convex(network_i: MLP, network_j: MLP, test: data.types.Dataset):
                first=mixed[0, image], last=mixed[-1, image], chord=mixed[[0, -1], image].mean(),
                half=mixed[len(alphas) // 2, image], network=own[len(own) // 2])
     warning = warned(test.source.kind, "MNIST")
-    return plotting.show(fig, alt, f"{warning}Measured on {test.source.text}, one test image.")
+    below = said("""{warning}Measured on {source}. Of {count} test images, the one whose loss bends most.""",
+                 warning=warning, source=test.source.text, count=len(y))
+    return plotting.show(fig, alt, below)
 
 
 def _losses(logits, y):

@@ -188,7 +188,7 @@ def finding_of_units(two: str, missed: float, half_way: float, others: dict[str,
 # -- what a unit looks for -------------------------------------------------------------------------
 
 @themed
-def what_a_unit_looks_for(pairs: dict[str, list], unit: int = 7):
+def what_a_unit_looks_for(pairs: dict[str, list], unit: int = 0):
     """The weights of one unit of layer 1, drawn as the image they weigh, in both networks of every pair.
 
     Args:
@@ -211,15 +211,20 @@ def what_a_unit_looks_for(pairs: dict[str, list], unit: int = 7):
             ax.imshow(image, cmap="PuOr", vmin=-largest, vmax=largest, interpolation="none")
             ax.set(title=f"Unit {unit} of network {name}", xticks=[], yticks=[])
             ax.grid(False)
-        row[0].set_ylabel(f"{what}\ncosine {alike[what]:.2f}")
-    numbers = "; ".join(f"{what} {value:.2f}" for what, value in alike.items())
+        row[0].set_ylabel(f"{what}\ncosine {_signed(alike[what])}")
+    numbers = "; ".join(f"{what} {_signed(value)}" for what, value in alike.items())
     alt = f"The weights of unit {unit} as images. Cosine between the two networks of a pair: {numbers}."
-    medians = ", ".join(f"{what} {value:.2f}" for what, value in typical.items())
+    medians = ", ".join(f"{what} {_signed(value)}" for what, value in typical.items())
     source = data.source("rotated_mnist", angle=0.0)
-    below = said("""{warning}Networks trained on {source}. Purple: light here speaks for the unit; orange: against it.
+    below = said("""{warning}Networks trained on {source}. Purple: ink here speaks for the unit; orange: against it.
                     Median cosine over all units: {medians}.""",
                  warning=warned(source.kind, "MNIST"), source=source.text, medians=medians)
     return plotting.show(fig, alt, below)
+
+
+def _signed(cosine):
+    """Two decimals, with a minus sign instead of a hyphen."""
+    return f"{cosine:.2f}".replace("-", "−")
 
 
 def cosines_of_units(networks: list) -> Tensor:
