@@ -601,6 +601,65 @@ def test_over_the_draws_ties_is_better_without_shared_inputs_and_worse_with_all(
     assert all(f"{shared}: plain average" in alt_of(panels.toy.costs_of_draws(20)) for shared in toy.SEEN)
 
 
+def test_over_the_draws_the_mean_of_the_winners_costs_more_than_the_vote():
+    """Where both tasks see all inputs, every way at its best density and λ."""
+    def cost(made, way):
+        merges = [way(torch.stack([toy.trimmed(vector, density) for vector in made.vectors]))
+                  for density in toy.DENSITIES]
+        return min(made.errors(toy.best_scale(made, merge) * merge).mean().item() for merge in merges)
+
+    def sum_of_those(stack):
+        return (stack * (stack * toy.elected(stack) > 0)).sum(0)
+
+    ways = (lambda stack: stack.sum(0), sum_of_those, toy.mean_of_those)
+    costs = np.array([[cost(toy.toy("all five", seed), way) for way in ways] for seed in range(100)])
+    plain, voted, averaged = costs.mean(0)
+    assert plain + 0.01 < voted < plain + 0.06 < averaged
+    assert averaged - voted > 1.5 * (voted - plain)
+
+
+def test_over_the_draws_trimming_removes_leftovers_and_cuts_what_was_learned():
+    """Conflicts among a hundred toys, whole and at density 0.5: those of leftovers, and of what both tasks need."""
+    counts = np.zeros((2, 2))
+    for seed in range(100):
+        made = toy.toy("one of five", seed)
+        needed = (made.seen.sum(0) == 2)[None]
+        for row, density in enumerate((1.0, 0.5)):
+            clash = toy.conflicts(torch.stack([toy.trimmed(vector, density) for vector in made.vectors]))
+            counts[row] += (clash & ~needed).sum().item(), (clash & needed).sum().item()
+    leftovers, needed = counts[1] / counts[0]
+    assert leftovers < 0.2 and needed > 0.4
+
+
+@pytest.mark.parametrize("accuracies, says", [
+    ((0.1, 0.63, 0.7), "Most entries are hardly needed"), ((0.1, 0.2, 0.7), "Many entries are needed")])
+def test_the_reading_of_trimming_says_how_much_is_enough(accuracies, says):
+    page = ties.reading_of_trimming((0.0, 0.2, 1.0), accuracies)
+    assert says in page.page and "of 70 points" in page.text
+
+
+def test_disputes_are_compared_with_those_of_unrelated_vectors():
+    assert ties.unrelated(8, 1.0) == pytest.approx(1 - 2 * 0.5 ** 8)
+    drawn = torch.randn(8, 50_000, generator=torch.Generator().manual_seed(0))
+    stack = torch.stack([toy.trimmed(vector, 0.2) for vector in drawn])
+    assert ties.disputes(stack, toy.elected(stack))[0] == pytest.approx(ties.unrelated(8, 0.2), abs=0.01)
+    text = ties.reading_of_disputes({0.2: (stack, toy.elected(stack))}).text
+    assert "about as many disputes (31%)" in text
+    same = stack[:1].repeat(8, 1)
+    assert "other shares" in ties.reading_of_disputes({0.2: (same, toy.elected(same))}).text
+
+
+@pytest.mark.parametrize("merged, pretrained, says", [
+    ((0.8, 0.2), (0.7, 0.1), "although it lost the largest share of its entries (100%). A possible reason"),
+    ((0.8, 0.2), (0.1, 0.7), "although it lost the largest share of its entries (100%)."),
+    ((0.2, 0.8), (0.7, 0.1), "the task “y”, which lost 0% of its entries.")])
+def test_the_reading_of_the_votes_says_whether_they_explain_which_task_is_kept(merged, pretrained, says):
+    stack = torch.tensor([[1.0, -1.0], [-2.0, 2.0]])
+    accuracies = {"merged": merged, "own": (0.9, 0.9), "pretrained": pretrained}
+    text = ties.reading_of_votes(["x", "y"], stack, toy.elected(stack), accuracies).text
+    assert says in text and ("reason" in text) == (pretrained[0] == 0.7 and merged[0] == 0.8)
+
+
 def test_the_map_and_the_table_have_every_method():
     alt, rest = alt_of(panels.library.overview()), panels.library.not_raced().text
     assert all(method.short in alt for method in methods().values())
@@ -641,11 +700,13 @@ def test_the_leads_are_those_of_the_ledger():
     assert f"several data sets: over Consensus {100 * table['several']['consensus'][0]:+.1f}" in alt_of(
         leads.over_seeds())
     assert "Whether CART was first depended on the tasks" in leads.reading().page
+    assert leads.verdict(*table["split 20"]["ties"]) == leads.AHEAD and sum(map(len, table.values())) == 20
 
 
 @pytest.mark.parametrize("several, rotated, title", [
     (0.1, 0.1, "A merge beside both lines was better"),
-    (0.1, 0.0, "Whether a merge beside both lines was better depended on the tasks"),
+    (0.1, 0.01, "How much better a merge beside both lines was depended on the tasks"),
+    (0.1, 0.0, "A merge beside both lines was not better on every suite"),
     (-0.1, 0.01, "No merge beside both lines was measurably better")])
 def test_the_short_reading_of_the_plane_goes_by_intervals(several, rotated, title):
     page = panels.plane.best_in_words({"several": (several, 0.05), "rotated": (rotated, 0.05)})
@@ -665,6 +726,27 @@ def test_the_plane_asks_for_its_highest_and_hides_all_but_the_lines(plane_sweep)
     assert guess.at == {"rank_ratio": opens}
     assert {mark.name for mark in view.marks if mark.parts} - set(view.hides) == {"CART", "task arithmetic"}
     assert "θ₀" in alt_of(panels.plane.directions())
+
+
+def test_the_plane_says_what_the_ledgers_seeds_say(monkeypatch):
+    assert panels.plane.over_seeds() == ("Over ten seeds in profile full, it was better on both suites, by 7 points "
+                                         "and by 2.")
+    numbers = {f"{name}: plane over both lines": [-0.1, 0.1] for name in ("several", "rotated")}
+    monkeypatch.setattr(claims, "measured", lambda: {"CART-8": numbers})
+    assert "not measurably better on both suites" in panels.plane.over_seeds()
+    monkeypatch.setattr(claims, "measured", dict)
+    assert panels.plane.over_seeds() == ""
+
+
+def test_the_averages_logits_are_compared_with_those_of_the_tasks_networks(loaded):
+    spreads = plane.spreads(loaded)
+    average = merge("average", loaded.base, loaded.finetuned)
+    merged, own = (loaded.forward(state, loaded.test[0][0], 0).detach() for state in (average, loaded.finetuned[0]))
+    assert next(iter(spreads.values())) == pytest.approx((merged.std(1, correction=0).square().mean()
+                                                          / own.std(1, correction=0).square().mean()).sqrt().item())
+    drawn = panels.plane.logits({"x": 0.2, "y": 0.9}).data
+    assert "On each of the 2 tasks" in drawn and "x 0.20; y 0.90" in drawn
+    assert "On 1 of the 2 tasks" in panels.plane.logits({"x": 0.2, "y": 1.1}).data
 
 
 # -- the ledger ------------------------------------------------------------------------------------
@@ -726,6 +808,15 @@ def test_the_ledgers_collections_give_every_number_that_a_verdict_needs(monkeypa
         of_vits = {name for name in asked | kept if name.startswith("ViT ")}  # chapter 12 measures them
         assert len(names) == len(set(names)) and asked - of_vits <= set(names)
         assert kept - of_vits == {name for name in names if claims.ledger()[id].keeps(name)}
+
+
+@pytest.mark.slow  # trains nine networks
+@pytest.mark.real
+def test_methods_that_store_something_per_task_keep_most_of_the_accuracy(real_data, real_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
+    several = comparison.suites_of("quick")["several"].load()
+    for method, given in searches.STORING.items():
+        assert several.normalised(merge(method, several.base, several.finetuned, **given)).mean() > 0.8
 
 
 @pytest.mark.slow  # trains and searches one suite in full

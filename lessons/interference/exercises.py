@@ -236,7 +236,7 @@ EXERCISES = [
             "up place kept − 1.",
             "torch.where(vector.abs() >= smallest, vector, 0.0).",
         ],
-        praise="One vector is now mostly zeros. Two of them trimmed this way rarely meet.",
+        praise="One vector is now mostly zeros, so fewer of its entries can meet another task’s.",
         tolerance=1e-5),
 
     Exercise(
@@ -290,7 +290,7 @@ EXERCISES = [
             "Every task votes with its entry: add up over the first dimension.",
             "tensor.sign() is −1, 0 or 1.",
         ],
-        praise="Note who is heard: the task whose training moved most.",
+        praise="Note who is heard: a task with one large entry can outvote several with small ones.",
         tolerance=1e-6),
 
     Exercise(

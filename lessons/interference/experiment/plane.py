@@ -6,6 +6,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 import xarray
 
 from lessons.interference.experiment import comparison, results
@@ -13,7 +14,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.merging import merge
 from lessons.merging.search import Line, best, resting_on
-from lessons.suites import Suite
+from lessons.suites import Loaded, Suite
 from toy_models.weights import State
 
 
@@ -130,6 +131,20 @@ def line_of(grid: xarray.Dataset, line: str) -> tuple[float, float, float]:
     elif line == LINES[2]:
         share = share.where(grid.own == 0)
     return tuple(map(float, best(share, *COORDINATES).values()))
+
+
+@torch.no_grad()
+def spreads(loaded: Loaded) -> dict[str, float]:
+    """{task: how far the logits of the average spread around each image's mean logit, as a share of those of the task's
+    own network}, on test images."""
+    average = merge("average", loaded.base, loaded.finetuned)
+    shares = {}
+    for place, (task, (x, _)) in enumerate(zip(loaded.suite.tasks, loaded.test)):
+        networks = (average, loaded.finetuned[place])
+        logits = [loaded.forward(network, x, place) for network in networks]
+        centred = [of_network - of_network.mean(1, keepdim=True) for of_network in logits]
+        shares[task] = (centred[0].norm() / centred[1].norm()).item()
+    return shares
 
 
 def lead(sweep: xarray.Dataset) -> tuple[float, float, str]:

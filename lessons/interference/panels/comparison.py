@@ -73,7 +73,7 @@ def search(sweep: xarray.Dataset):
                    other=title_of(other), there=there,
                    scales=", ".join(f"{title_of(name)} {scales[highest(tried.means[name])[1]]:g}" for name in SEARCHED))
         about = key(("merged", f"{title_of(method)}{f' with {given}, its best' if given else ''}"),
-                    ("", f"dotted: the best λ of {inside(other)}; grey: {grey}"))
+                    ("", f"upright grey line: the best λ of {inside(other)}; thin grey: {grey}"))
         return Frame(finding_of_scales(method, other, mean[top], there, (high - mean)[top]), alt,
                      values, about)
 
@@ -231,8 +231,8 @@ def _chart_of_race(rows):
     """Methods in rows over their accuracies."""
     named = {row: title_of(method) for method, row in rows.items()}
     shares = {share: f"{100 * share:.0f} %" for share in (0, 0.25, 0.5, 0.75, 1)}
-    return Chart(Axis("", 0, MOST, ticks=shares, unit="percent"),
-                 Axis("accuracy, share of the single networks’", *_ENDS, kind="places", ticks=named),
+    return Chart(Axis("accuracy, share of the single networks’", 0, MOST, ticks=shares, unit="percent"),
+                 Axis("", *_ENDS, kind="places", ticks=named),
                  (Path("networks alone", "single"), Path("storage", "chance"), Path("chosen", "merged"),
                   Spots("tasks", "other", small=True), Spots("its tasks", "merged", small=True),
                   Spots("methods", "other", picks=("method",)), Spots("cannot be told", "merged"),

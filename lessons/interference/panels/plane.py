@@ -2,9 +2,10 @@
 import numpy as np
 import xarray
 
+from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.plane import LINES, lead
 from lessons.interference.panels.methods import with_reach
-from lessons.kit import page, plotting
+from lessons.kit import claims, page, plotting
 from lessons.kit.noise import told
 from lessons.kit.page import Page, said
 from lessons.kit.plotting import BLACK, GREEN, ORANGE
@@ -73,7 +74,7 @@ def common_and_own(sweep: xarray.Dataset, prediction=None):
                    own=owns[at_top[highest]], cart=top[one], plain=table[0].max(), average=table[0, one], common=common,
                    best_own=owns[at_top[column]], top=top[column], without=table[0, column])
         sure = with_reach([top.max(), top[one], table[0, on_line]], sweep.single, images)
-        about = key(("merged", "the best λ for every a"), ("", "a: how far along what the tasks share"))
+        about = key(("merged", "the best λ for every a"), ("", "a: how far along the common direction"))
         off = commons[highest] > 1 and at_top[highest] > 0
         return Frame(finding_of_plane(sure, off), alt, values, about)
 
@@ -94,7 +95,8 @@ def common_and_own(sweep: xarray.Dataset, prediction=None):
                                  ends=[("", "pretrained"), ("", "beyond the average")]),
                 "rank_ratio": chips("rank kept of each task", {f"{100 * ratio:g} %": ratio for ratio in ratios}, opens)}
     return {"kicker": "Chapter 7: what tasks have in common, and what each has alone", "charts": [left, right],
-            "draw": draw, "controls": controls, "caption": f"{caption(sweep)} On held-out images.",
+            "draw": draw, "controls": controls, "caption": f"{caption(sweep)} On held-out images. Best values may "
+                                                                   "lie at the edge of what was tried.",
             "hides": ["cells", "best", "walk", "best λ", "λ = 0", "average", "CART’s best"]}
 
 
@@ -103,7 +105,8 @@ def question(sweep: xarray.Dataset) -> str:
     table = sweep.share.sel(rank_ratio=sweep.best.sel(line=LINES[0], coordinate="rank_ratio"))
     cart, plain = table.sel(common=1.0).max().item(), table.sel(own=0.0).max().item()
     return said("""On CART’s line the best merge has {cart:.0%} of the single networks’ accuracy, and on task
-                   arithmetic’s line it has {plain:.0%}. How much has the **best merge of the whole plane**?""",
+                   arithmetic’s line it has {plain:.0%}. What share does the **best merge of the whole
+                   plane** reach?""",
                 cart=cart, plain=plain)
 
 
@@ -165,18 +168,23 @@ IN_SHORT = ("several", "rotated")  # suites
 
 def reading_in_short(sweeps: dict[str, xarray.Dataset]) -> Page:
     """On which of the two suites of MLPs the best of the plane is better than both lines."""
-    return best_in_words({sweeps[name].attrs["suite"]: lead(sweeps[name])[:2] for name in IN_SHORT})
+    return best_in_words({sweeps[name].attrs["suite"]: lead(sweeps[name])[:2] for name in IN_SHORT}, over_seeds())
 
 
-def best_in_words(leads: dict[str, tuple[float, float]]) -> Page:
+def best_in_words(leads: dict[str, tuple[float, float]], more: str = "") -> Page:
     """`reading_in_short`, of {suite: (by how much the plane's best is ahead of the better line, half of its 95 %
-    interval over tasks)}."""
+    interval over tasks)}; more: a sentence at the end."""
     ahead = {suite: mean > half for suite, (mean, half) in leads.items()}
-    title = "A merge beside both lines was better" if all(ahead.values()) else \
-        "Whether a merge beside both lines was better depended on the tasks" if any(ahead.values()) else \
-        "No merge beside both lines was measurably better"
+    if all(ahead.values()):
+        title = "A merge beside both lines was better"
+    elif not any(ahead.values()):
+        title = "No merge beside both lines was measurably better"
+    elif all(mean > 0 for mean, _ in leads.values()):
+        title = "How much better a merge beside both lines was depended on the tasks"
+    else:
+        title = "A merge beside both lines was not better on every suite"
     text = " ".join(_beside(suite, *lead) for suite, lead in leads.items())
-    return page.reading(title, "{text} The settings were chosen on held-out images.", text=text)
+    return page.reading(title, "{text} The settings were chosen on held-out images. {more}", text=text, more=more)
 
 
 def _beside(suite, mean, half):
@@ -187,3 +195,37 @@ def _beside(suite, mean, half):
                    better of the two lines (± {half:.1f}){noise}.""", suite=suite, points=100 * abs(mean),
                 more="more" if mean >= 0 else "less", half=100 * half,
                 noise="" if abs(mean) > half else ", which is within the noise of these tasks")
+
+
+def over_seeds() -> str:
+    """Whether the best of the plane is ahead of both lines over the ledger's seeds, in a sentence; "" where the ledger
+    has no two seeds of both suites."""
+    numbers = claims.measured().get("CART-8", {})
+    leads = [100 * np.array(numbers.get(f"{IN_THE_LEDGER[name]}: plane over both lines", [])) for name in IN_SHORT]
+    if min(map(len, leads)) < 2:
+        return ""
+    if not all(of_suite.mean() > results.interval(of_suite) for of_suite in leads):
+        return f"Over {len(leads[0])} seeds in profile full, it was not measurably better on both suites."
+    first, second = (of_suite.mean() for of_suite in leads)
+    return said("Over {count} seeds in profile full, it was better on both suites, by {first:.0f} points and by "
+                "{second:.0f}.", count="ten" if len(leads[0]) == 10 else len(leads[0]), first=first, second=second)
+
+
+@plotting.still
+def logits(spreads: dict[str, float]):
+    """How large the average's logits are, a row a task, beside those of the task's own network; of what `plane.spreads`
+    gives."""
+    fig, ax = plotting.figure(height=0.3 * len(spreads) + 1.3)
+    rows = range(len(spreads))[::-1]
+    ax.plot(list(spreads.values()), rows, color=BLACK, marker="s", linestyle="", markersize=8)
+    ax.axvline(1, color=GREEN, marker="")
+    ax.set_yticks(list(rows), list(spreads))
+    ax.set(xlim=(0, max(1.1, 1.05 * max(spreads.values()))),
+           xlabel="spread of the average’s logits (green line: the task’s own network’s)")
+    plotting.in_percent(ax.xaxis)
+    told = "; ".join(f"{task} {spread:.2f}" for task, spread in spreads.items())
+    smaller = sum(spread < 1 for spread in spreads.values())
+    count = "each" if smaller == len(spreads) else smaller
+    caption = f"On {count} of the {len(spreads)} tasks, the average’s logits spread less than those of the task’s " \
+              "own network."
+    return plotting.show(fig, f"Spread of the average’s logits, as a share of the own network’s. {told}.", caption)

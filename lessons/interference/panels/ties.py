@@ -5,7 +5,8 @@ import torch
 from matplotlib.colors import ListedColormap
 from torch import Tensor
 
-from lessons.kit import plotting
+from lessons.kit import page, plotting
+from lessons.kit.page import Page
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, Look, still
 
 SHOWN = 40  # weights
@@ -14,13 +15,14 @@ _LOOKS = (Look(GREEN, "o"), Look(ORANGE, "v"), Look(BLUE, "s"))
 
 
 @still
-def against(label: str, places: Sequence[float], lines: Mapping[str, Sequence[float]]):
+def against(label: str, places: Sequence[float], lines: Mapping[str, Sequence[float]], measured: str = ""):
     """Shares against a setting, a line each.
 
     Args:
         label: of the horizontal axis, the setting's name.
         places: its values.
         lines: {name: share at each of them}.
+        measured: of the upright axis, what the shares are.
     """
     fig, ax = plotting.figure(width=6.4, height=2.8)
     for name, look in zip(lines, _LOOKS):
@@ -28,7 +30,7 @@ def against(label: str, places: Sequence[float], lines: Mapping[str, Sequence[fl
         ax.plot(places, shares, color=look.colour, marker=look.marker)
         ax.annotate(name, (places[-1], shares[-1]), xytext=(6, 0), textcoords="offset points", va="center",
                     color=look.colour, annotation_clip=False)
-    ax.set(xlabel=label, ylim=(0, 1))
+    ax.set(xlabel=label, ylabel=measured, ylim=(0, 1))
     plotting.in_percent(ax.yaxis)
     told = "; ".join(f"{name}: " + ", ".join(f"{float(share):.2f} at {place:g}" for place, share in zip(places, shares))
                      for name, shares in lines.items())
@@ -68,3 +70,62 @@ def disputes(stack: Tensor, sign: Tensor) -> tuple[float, float]:
     disputed = ((stack > 0).any(0) & (stack < 0).any(0)).double().mean().item()
     entries = (stack != 0).sum().clamp(min=1)
     return disputed, ((stack * sign < 0).sum() / entries).item()
+
+
+# -- readings --------------------------------------------------------------------------------------
+
+MOST = 0.85  # of the accuracy of a whole task vector: a density that keeps more is nearly enough
+ALIKE = 0.05  # shares of disputed weights that differ by less are about the same
+
+
+def reading_of_trimming(densities: Sequence[float], accuracies: Sequence[float]) -> Page:
+    """How much of a task vector is enough; accuracies: at each density, the last of which is 1."""
+    full = float(accuracies[-1])
+    enough, accuracy = next((density, float(share)) for density, share in zip(densities, accuracies)
+                            if float(share) >= MOST * full)
+    title = "Most entries are hardly needed" if enough <= 0.2 else "Many entries are needed"
+    return page.reading(title, "With {enough:.0%} of its entries, the task vector gives {accuracy:.0f} of {full:.0f} "
+                               "points of accuracy.", enough=enough, accuracy=100 * accuracy, full=100 * full)
+
+
+def unrelated(tasks: int, density: float) -> float:
+    """The share of weights in dispute among so many vectors that keep a share of their entries, if which entries they
+    keep and which signs these have are drawn independently."""
+    return 1 - 2 * (1 - density / 2) ** tasks + (1 - density) ** tasks
+
+
+def reading_of_disputes(stacks: Mapping[float, tuple[Tensor, Tensor]]) -> Page:
+    """Whether there are as many disputes as among unrelated vectors; stacks: as `votes` takes them."""
+    drawn = {density: unrelated(len(stack), density) for density, (stack, _) in stacks.items()}
+    differences = [abs(drawn[density] - disputes(stack, sign)[0]) for density, (stack, sign) in stacks.items()]
+    shares = " and ".join(f"{share:.0%}" for share in drawn.values())
+    if max(differences) < ALIKE:
+        return page.reading("Disputes are as frequent as by chance",
+                            "As many unrelated vectors would give about as many disputes ({shares}). So the disputes "
+                            "alone do not tell leftovers from real conflicts.", shares=shares)
+    return page.reading("Disputes are not as frequent as by chance",
+                        "As many unrelated vectors would give other shares of disputed weights ({shares}).",
+                        shares=shares)
+
+
+def reading_of_votes(tasks: Sequence[str], stack: Tensor, sign: Tensor,
+                     accuracies: Mapping[str, Sequence[float]]) -> Page:
+    """Whether the task that is kept best has won the votes.
+
+    Args:
+        tasks: their names.
+        stack: the trimmed task vectors, (tasks, n); sign: the elected one, (n,).
+        accuracies: {network: on every task}, of "merged", "own" and "pretrained".
+    """
+    lost = [((vector * sign < 0).sum() / (vector != 0).sum().clamp(min=1)).item() for vector in stack]
+    shares = [float(merged) / float(own) for merged, own in zip(accuracies["merged"], accuracies["own"])]
+    known = [float(accuracy) for accuracy in accuracies["pretrained"]]
+    best = shares.index(max(shares))
+    if best != lost.index(max(lost)):
+        return page.reading("Who won the votes?", "The merge kept most on the task “{task}”, which lost {lost:.0%} of "
+                                                  "its entries.", task=tasks[best], lost=lost[best])
+    why = ""
+    if best == known.index(max(known)):
+        why = " A possible reason is that the pretrained network knew it best already."
+    return page.reading("The votes do not explain it", "The merge kept most on the task “{task}”, although it lost the "
+                        "largest share of its entries ({lost:.0%}).{why}", task=tasks[best], lost=lost[best], why=why)

@@ -226,4 +226,4 @@ def lead_in_words(leads: dict[str, tuple[float, float]]) -> Page:
     signs = {0 if abs(lead) < WIDE * error else np.sign(lead) for lead, error in leads.values()}
     title = "Whether TIES helped depended on what the tasks shared" if len(signs) > 1 else \
         "TIES compared with the plain sum in the same way, whatever the tasks shared"
-    return page.reading(title, "Both were tuned. {text}", text=" ".join(parts))
+    return page.reading(title, "TIES and the plain sum were both tuned. {text}", text=" ".join(parts))
