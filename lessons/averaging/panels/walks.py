@@ -46,8 +46,8 @@ def nearer_and_farther(sweep: xarray.Dataset):
 
 def reading_of_the_walks(sweep: xarray.Dataset) -> Page:
     """How much of what the bold one does is its distance, and how much its direction."""
-    own, usual = (sweep.sel(walker=walker) for walker in (BOLD, OF_THE_TWENTY))
-    near = own.sel(length=NEAR)
+    bold, usual = (sweep.sel(walker=walker) for walker in (BOLD, OF_THE_TWENTY))
+    near = bold.sel(length=NEAR)
     nearest = int(usual.walk_apart.values.argmin())  # from there on it moves away from its partners
     as_far_apart = np.interp(near.walk_apart, usual.walk_apart[nearest:], usual.walk_gap[nearest:])
     times = float(near.walk_gap / as_far_apart)
@@ -55,14 +55,14 @@ def reading_of_the_walks(sweep: xarray.Dataset) -> Page:
     return reading("Distance or direction?", """{farther} There the gap is {bold:.4f} for the bold one, and {usual:.4f}
         for the other. If the members of the triple are equally far apart, that of the bold one is {times:.0f} times as
         large. {behind} {verdict}.""",
-        farther=_farther(own, usual), bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(),
+        farther=_farther(bold, usual), bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(),
         times=times, behind=_behind(near), verdict=verdict)
 
 
-def _farther(own, usual):
+def _farther(bold, usual):
     """Whether both gaps are larger far out, and what this means for the accuracies of the model that was pushed there.
     """
-    if not all((part.walk_gap.sel(length=FAR) > part.walk_gap.sel(length=NEAR)).item() for part in (own, usual)):
+    if not all((part.walk_gap.sel(length=FAR) > part.walk_gap.sel(length=NEAR)).item() for part in (bold, usual)):
         return f"Compare the two at the same distance {NEAR:.0f} from the start."
     far = usual.sel(length=FAR)
     average, ensemble, alone = (far[name].item() for name in ("walk_average", "walk_ensemble", "walk_alone"))
