@@ -318,15 +318,15 @@ def reading_of_likeness(sweep: xarray.Dataset) -> Page:
     single networks gained over the start it has."""
     part = sweep.sel(data=DIGITS, optimiser=SGD)
     cosines = part.towards.mean("task")
-    merged, own = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD), part.own.mean("task")
+    merged, single = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD), part.own.mean("task")
     images = images_of(sweep)
     text = said("""The cosine between the task vectors and the gradients was {first:.2f} after one epoch and {last:.2f}
                    after twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
     if not (float(cosines[-1]) < float(cosines[0]) and _is_up(merged, images)):
         return reading("Are task vectors that are more like gradients better to merge?", text)
     text += " So likeness to a gradient does not decide it."
-    if _is_up(own, images):
-        shares = ((merged - part.before) / (own - part.before)).values
+    if _is_up(single, images):
+        shares = ((merged - part.before) / (single - part.before)).values
         text += " " + said("""The single networks learn more at the same time. Of what they gained over the start, the
             merge had {first:.0%} after one epoch and {last:.0%} after twenty.""", first=shares[0], last=shares[-1])
     return reading("With the smaller rotations, the merge became better while its task vectors became less like "

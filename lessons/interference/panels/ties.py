@@ -118,7 +118,7 @@ def reading_of_votes(tasks: Sequence[str], stack: Tensor, sign: Tensor,
         accuracies: {network: on every task}, of "merged", "own" and "pretrained".
     """
     lost = [((vector * sign < 0).sum() / (vector != 0).sum().clamp(min=1)).item() for vector in stack]
-    shares = [float(merged) / float(own) for merged, own in zip(accuracies["merged"], accuracies["own"])]
+    shares = [float(merged) / float(single) for merged, single in zip(accuracies["merged"], accuracies["own"])]
     known = [float(accuracy) for accuracy in accuracies["pretrained"]]
     best = shares.index(max(shares))
     if best != lost.index(max(lost)):
