@@ -160,7 +160,6 @@ def run_from_nothing(run):
         pictures = [page for page in outputs_of(executed, "text/html") if "<img" in page]
         assert pictures and all('alt="' in page and 'alt=""' not in page for page in pictures)
         if name in PACED:
-            assert pace(executed).faults == ()
             assert slides.to_slides(executed) and handouts.handout(executed), "or an error says what is missing"
         assert seconds < allowed_seconds(name, "quick")
         return executed
@@ -221,6 +220,8 @@ def test_runs_on_the_real_data_and_says_so(name, run_from_nothing, real_is_here,
     if real_is_here:
         keep(folder, request.getfixturevalue("real_folder_session"))
     said_by_real_data(executed)
+    if name in PACED:  # here alone: captions are longer where they name a stand-in
+        assert pace(executed).faults == ()
 
 
 @pytest.mark.timed
