@@ -510,7 +510,7 @@ EXERCISES = [
             "Subtract it from the curve.",
             "Take the maximum over all α.",
         ],
-        praise="A number below the line is a dip, not a barrier; you will meet one.",
+        praise="A loss below the straight line is a dip, not a barrier. You will meet one.",
         tolerance=1e-5),
 
     Exercise(

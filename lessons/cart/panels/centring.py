@@ -225,6 +225,6 @@ def reading_of_the_grey_line(sweep: xarray.Dataset) -> Page:
     if first == len(both):
         return reading("Task arithmetic on these eight tasks", "It has {all:.0f} %.", all=100 * arithmetic)
     return reading("With more than a few directions, the gain without centring comes from cutting the output layer",
-                   """From {first} on, the grey line for eight tasks is level with task arithmetic if the output layer
-                      is whole, and far above it if it is cut.""",
+                   """From {first} on, but not with all of them, the grey line for eight tasks is level with task
+                      arithmetic if the output layer is whole, and far above it if it is cut.""",
                    first=ranks.said(ranks.values[first]))

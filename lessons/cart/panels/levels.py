@@ -18,8 +18,8 @@ _ALT = """
 def question(sweep: xarray.Dataset) -> str:
     """What is asked before `levels`."""
     part = permutations_of(sweep)[1.0]
-    return said("""**All** pixels are permuted. Each of {tasks} networks has an accuracy of {own:.0f} % on its own task.
-                   How accurate is their average, over all tasks?""",
+    return said("""**All** pixels are permuted. {tasks} networks are {own:.0f} % accurate on average, each on its
+                   own task. How accurate is the average of their weights, over all tasks?""",
                 tasks=part.sizes["task"], own=100 * levels_of(part)["own"])
 
 

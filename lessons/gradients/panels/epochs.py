@@ -309,7 +309,7 @@ def likeness(sweep: xarray.Dataset):
     ax.set(xlabel="cosine of the task vectors with the negative gradient at the start", ylabel="accuracy of the merge")
     ax.margins(0.12)
     ax.legend()
-    alt = f"Cosine of the task vectors with the gradient, and accuracy of the merge. {'; '.join(told)}."
+    alt = f"Cosine of the task vectors with the negative gradient, and accuracy of the merge. {'; '.join(told)}."
     return plotting.show(fig, alt, f"{caption(sweep)} SGD; a dot is a number of epochs, mean over six tasks.")
 
 
@@ -320,8 +320,8 @@ def reading_of_likeness(sweep: xarray.Dataset) -> Page:
     cosines = part.towards.mean("task")
     merged, single = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD), part.own.mean("task")
     images = images_of(sweep)
-    text = said("""The cosine between the task vectors and the gradients was {first:.2f} after one epoch and {last:.2f}
-                   after twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
+    text = said("""The cosine between the task vectors and the negative gradients was {first:.2f} after one epoch and
+                   {last:.2f} after twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
     if not (float(cosines[-1]) < float(cosines[0]) and _is_up(merged, images)):
         return reading("Are task vectors that are more like gradients better to merge?", text)
     text += " So likeness to a gradient does not decide it."

@@ -17,6 +17,7 @@ FINETUNED = "two finetuned networks"  # of the sweep's `two`
 WHOSE = {FINETUNED: "finetuned on 22.5° and 90°, from one pretrained network",
          "two strangers": "strangers, from two random starts"}
 SHORT = {FINETUNED: "finetuned on 22.5° and 90°", "two strangers": "strangers"}
+_BELOW = "There the network between them lies below the mix, elsewhere on it; in all it misses {missed:.1%} of the mix."
 
 
 def relu(z):
@@ -99,9 +100,9 @@ def one_digit(sweep: xarray.Dataset):
         values |= {f"digit {other + 1}": layers[two][other].kept if other != digit else np.full(len(ALPHAS), np.nan)
                    for other in digits}
         alt = said("""What {count} units of layer 1 make of one digit, in two networks ({whose}) and at α = {alpha:.2f}
-                      between them. {flipped} units are on in one of the two networks alone. There the network between
-                      them lies below the mix, elsewhere on it; in all it misses {missed:.1%} of the mix.""",
-                   count=len(mix), whose=WHOSE[two], alpha=alpha, flipped=layer.flipped, missed=missed)
+                      between them. {flipped} units are on in one of the two networks alone. {below}""",
+                   count=len(mix), whose=WHOSE[two], alpha=alpha, flipped=layer.flipped,
+                   below=said(_BELOW, missed=missed) if 0 < alpha < 1 else "This is one of the two networks itself.")
         about = key(("merged", "The network between A and B"), ("a", "Missing: units that are on in A alone"),
                     ("b", "Missing: units that are on in B alone"))
         others = {name: layers[name][digit].missed for name in pairs if name != two}
