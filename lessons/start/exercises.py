@@ -55,5 +55,5 @@ EXERCISES = [
             "The shares of a and b sum to 1.",
             "a gets the share alpha, b gets 1 - alpha.",
         ],
-        praise="That one line, applied to every weight of a network, is the whole machinery of this course."),
+        praise="Applied to every weight, this one line gives you every network between A and B."),
 ]

@@ -247,4 +247,5 @@ def _row(name, text):
 
 _ADVICE = said(Markup("""<p style='border-left:5px solid #D55E00;padding:0.3em 0.8em'><b>The real MNIST is not here.</b>
                   Everything works on the stand-in, and every figure says so; the numbers are then not those of MNIST.
-                  With a network the files come by themselves; README.md, “Offline”, says how to bring them.</p>"""))
+                  With a network the files come by themselves; README.md, “The data, and working offline”,
+                  says how to bring them.</p>"""))

@@ -605,8 +605,8 @@ def reading_of_short_features(sweep: xarray.Dataset) -> Page:
     before, after = (by_depth(sweep, treatment) for treatment in ("interpolated", "re-estimated"))
     restored = before["block_8_coef"] < 1 - NEARLY and abs(after["block_8_coef"] - 1) <= NEARLY
     remains = after["block_8_share"] > before["block_8_share"] / 2
-    return reading("New statistics bring the length back, but not the direction" if restored and remains else
-                   "New statistics bring the length back" if restored else "What do new statistics change?", """
+    return reading("New statistics bring coef back to 1, but not the direction" if restored and remains else
+                   "New statistics bring coef back to 1" if restored else "What do new statistics change?", """
         In the last block coef is {before:.2f} with interpolated statistics and {after:.2f} with statistics estimated
         anew (mean over pairs and α). The gap is {gap:.0%} of the distance between the endpoints with the former, and
         {gap_after:.0%} with the latter.""", before=before["block_8_coef"], after=after["block_8_coef"],
