@@ -2,8 +2,8 @@
 import pytest
 
 from lessons.kit.chapters import LESSONS
-from lessons.kit.exercise import check, exercises
-from tests.natural import answers
+from lessons.kit.exercise import check, exercises, find
+from tests.natural import answers, unseen_0_to_4, unseen_5_to_8
 
 tried_on_every_case = pytest.mark.slow  # a thousand answers
 
@@ -46,3 +46,20 @@ def test_seven_in_ten_wrong_answers_get_a_sentence_that_helps(number):
     assert len(wrong) >= (40 if len(asked) > 1 else 15)
     assert len({(one.id, one.what) for one in wrong}) == len(wrong)
     assert sum(bool(one.says) for one in wrong) >= 0.7 * len(wrong)
+
+
+UNSEEN = [*unseen_0_to_4.ANSWERS, *unseen_5_to_8.ANSWERS]
+ROUNDED = ("8.4", "ceiling as minus the floor of minus, shape by numpy")  # right, but for what 0.07 * 100 is in Python
+
+
+@pytest.mark.parametrize("id", sorted({one[0] for one in UNSEEN}))
+def test_answers_of_somebody_who_had_not_seen_the_checks_are_told_apart(id):
+    for _, thought, answer, is_right in (one for one in UNSEEN if one[0] == id):
+        assert check(id, answer).passed == (is_right and (id, thought) != ROUNDED), thought
+
+
+@tried_on_every_case
+def test_seven_in_ten_of_them_get_a_sentence_of_the_exercises_own():
+    wrong = [(id, check(id, answer).message) for id, _, answer, is_right in UNSEEN if not is_right]
+    told = [any(known.says in message for known in find(id).wrong) for id, message in wrong]
+    assert len(wrong) >= 100 and sum(told) >= 0.7 * len(told)
