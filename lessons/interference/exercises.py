@@ -251,7 +251,7 @@ EXERCISES = [
                   "outvote it."),
             Wrong(lambda stack: torch.where(stack.sum(0) >= 0, 1.0, -1.0),
                   "Where the votes sum to exactly 0 nobody is elected: the sign there is 0. (The official code "
-                  "and others pick a sign. More of that in the chapter.)"),
+                  "and others pick a sign. The deeper notebook compares them.)"),
             Wrong(lambda stack: stack.sum(0), "That is the sum. Only its sign is elected."),
             Wrong(lambda stack: stack.prod(0).sign(),
                   "You multiplied the signs, as if one negative entry turned the vote. Add up the entries, then "

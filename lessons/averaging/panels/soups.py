@@ -190,7 +190,7 @@ def reading_of_the_greedy_one(sweep: xarray.Dataset) -> Page:
     single = "It took the best single model alone" if all_twenty.greedy_size.item() == 1 else \
         f"Its lead over the best single model was {gain} points (± one standard error){gain.doubt()}"
     return reading(title, """With all twenty to choose from, the greedy soup was {over:.1f} points {way} the uniform
-        one. {single}. With the bold one among them, the uniform soup fell as low as {uniform:.1%}, and the greedy one
-        as low as {greedy:.1%}.""",
+        one. {single}. With the bold one as the last of k networks, over all k, the uniform soup fell as low as
+        {uniform:.1%}, and the greedy one as low as {greedy:.1%}.""",
         over=100 * abs(over.value), way="above" if over.value >= 0 else "below", single=single, uniform=uniform,
         greedy=greedy)

@@ -127,5 +127,6 @@ def reading_of_votes(tasks: Sequence[str], stack: Tensor, sign: Tensor,
     why = ""
     if best == known.index(max(known)):
         why = " A possible reason is that the pretrained network knew it best already."
-    return page.reading("The votes do not explain it", "The merge kept most on the task “{task}”, although it lost the "
+    return page.reading("For the task that was kept best, the votes do not explain it",
+                        "The merge kept most on the task “{task}”, although it lost the "
                         "largest share of its entries ({lost:.0%}).{why}", task=tasks[best], lost=lost[best], why=why)

@@ -153,8 +153,9 @@ def two_task_vectors(shared: str = "one of five"):
         ax.set_xticklabels([f"input {column + 1}" for column in range(INPUTS)], fontsize=8)
         ax.set_yticklabels([f"output {row + 1}" for row in range(OUTPUTS)] if not place else [], fontsize=8)
         ax.grid(False)
-    alt = said("""Two task vectors of {outputs} × {inputs} weights and their sum. The largest entry has a magnitude of
-                  {largest:.1f}; the signs differ in {clashes} of {entries} weights.""", outputs=OUTPUTS, inputs=INPUTS,
+    alt = said("""Two task vectors of {outputs} × {inputs} weights and their sum. The largest entry of the two has a
+                  magnitude of {largest:.1f}; the signs differ in {clashes} of {entries} weights.""",
+               outputs=OUTPUTS, inputs=INPUTS,
                largest=made.vectors.abs().max().item(), clashes=int(clash.sum()), entries=clash.numel())
     return plotting.show(fig, alt, "Numbers generated for this page. Boxes: inputs that the task sees. Red dot: A and "
                                    "B pull in opposite directions.")
