@@ -396,13 +396,15 @@ def test_worst_finds_the_largest_share_of_the_own_distance(sweep):
 @pytest.mark.parametrize("two", units.WHOSE)
 def test_the_panel_of_units_says_how_many_flip_and_what_is_missed(two, sweep):
     panel = units.one_digit(sweep)
-    for alpha, digit in ((0.0, 0), (0.35, 3)):
+    for alpha, digit in ((0.6, 0), (0.35, 3)):
         panel.set(alpha=alpha, two=two, digit=digit)
         z_i, z_j = sweep.first_input.sel(two=two).isel(image=digit).values
         missed = alpha * z_i.clip(0) + (1 - alpha) * z_j.clip(0) - (alpha * z_i + (1 - alpha) * z_j).clip(0)
         mix = alpha * z_i.clip(0) + (1 - alpha) * z_j.clip(0)
         assert f"{(z_i * z_j < 0).sum()} units are on in one" in panel.alt
         assert f"misses {missed.sum() / mix.sum():.1%} of the mix" in panel.alt
+    panel.set(alpha=0.0)
+    assert "This is one of the two networks itself." in panel.alt and "misses" not in panel.alt
     assert "missed" in units.one_unit(sweep).data
 
 
