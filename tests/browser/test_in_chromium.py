@@ -141,7 +141,9 @@ def theme(page):
 def test_chapter_0_is_read_in_both_themes_and_narrow_and_tells_no_answer_before_it_is_asked_to(opened, theme):
     page, (view,) = opened("00_start_here")
     reading = page.locator(".weightspace-waiting")
-    assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
+    reading.scroll_into_view_if_needed()  # JupyterLab lays out what is in sight
+    lab.until(page, "the reading that waits", "(element) => element.innerText.trim() === "
+              "'This tells the answer. Make your guess above first.'", reading.element_handle())
     assert shut_out(page) == [], "what asks for the guess has a name too"
     for name in ("JupyterLab Light", "JupyterLab Dark"):
         theme(name)
