@@ -22,8 +22,8 @@ def folder(chapters_folder_session, monkeypatch):
 
 @pytest.fixture
 def page(lab_and_browser):
-    """A page of its own, in which no script fails. The kernels that it started end with it, because those of all
-    chapters together need more memory than a machine has."""
+    """A page of its own, in which no script fails. The kernels that it started end with it, because each holds most of
+    a gigabyte, and with those of all chapters running the last ones did not start."""
     with lab.fresh_page(lab_and_browser[1]) as page:
         yield page
         page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
