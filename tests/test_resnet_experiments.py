@@ -336,7 +336,7 @@ def test_figures_have_words_and_differ_between_treatments(sweep):
      {"mix", "chance", "A alone", "B alone"}),
     (amounts_panels.pretraining, amounts_experiment.run,
      lambda amounts: (amounts.gap_mean / amounts.own_mean).sel(
-         amount="nothing", treatment="interpolated", alpha=0.5, layer="block 8").item(), {"chance"})],
+         amount="nothing", treatment="re-estimated", alpha=0.5, layer="block 8").item(), {"chance"})],
     ids=["steps", "batchnorm", "pretraining"])
 def test_a_view_that_asks_knows_the_answer_and_shows_only_what_is_known(make, measured, told, known):
     guess = predict("how much?")

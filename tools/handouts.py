@@ -4,15 +4,14 @@ every lesson, or for those that it is given.
 It has the lesson's question, the picture of the cell that is tagged `handout`, and what stands under "In one minute".
 Printed from a browser it fills one page of A4.
 """
-import argparse
 import re
 from pathlib import Path
 
 import nbformat
 from bs4 import BeautifulSoup
-from tqdm import tqdm
 
 from lessons.kit import chapters, notebooks
+from tools.lessons import for_each_lesson
 
 FOLDER = chapters.ROOT / "build/handouts"
 TAG = "handout"
@@ -53,21 +52,16 @@ def handout(notebook: nbformat.NotebookNode) -> str:
     return page.replace("</head>", f"{_PRINT}</head>", 1)
 
 
+def write(name: str, notebook: nbformat.NotebookNode, folder: Path) -> Path:
+    """Write the handout of an executed lesson."""
+    path = folder / f"{name}.html"
+    path.write_text(handout(notebook), encoding="utf-8")
+    return path
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Execute lessons and write their handouts."""
-    parser = argparse.ArgumentParser(prog="python -m tools.handouts", description=main.__doc__)
-    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="such as 08_cart; none: all of them")
-    parser.add_argument("--out", type=Path, default=FOLDER, help="the folder (default: build/handouts)")
-    options = parser.parse_args(arguments)
-    try:
-        chosen = [chapters.chapter(name) for name in options.lessons] or chapters.LESSONS
-    except ValueError as error:
-        parser.error(str(error))
-    options.out.mkdir(parents=True, exist_ok=True)
-    for one in (bar := tqdm(chosen, unit="lesson")):
-        bar.set_description(one.stem)
-        executed = notebooks.execute(one.notebook, options.out / f"{one.stem}.ipynb", profile="quick")
-        (options.out / f"{one.stem}.html").write_text(handout(executed), encoding="utf-8")
+    for_each_lesson("handouts", main.__doc__, FOLDER, write, arguments)
 
 
 if __name__ == "__main__":

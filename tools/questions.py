@@ -4,7 +4,7 @@
   chapter;
 * build/questions/weightspace.txt, which Anki imports as cards (File, Import), tagged with their chapters.
 
-The format GIFT: https://docs.moodle.org/en/GIFT_format. Anki's text files: https://docs.ankiweb.net/importing/text-files.html
+Formats: https://docs.moodle.org/en/GIFT_format and https://docs.ankiweb.net/importing/text-files.html
 """
 import argparse
 from collections.abc import Iterable

@@ -143,9 +143,14 @@ def reading(title: str, template: str, **numbers) -> Page:
     return Page(text, Markup("<p><b>{}{}</b> {}</p>").format(title, stop, text))
 
 
+def minus(text: str) -> str:
+    """Numbers with minus signs, where Python writes hyphens."""
+    return text.replace("-", "−")
+
+
 def digits(value: float, count: int = 4) -> str:
-    """A number with at most so many digits that count, and with a minus sign instead of a hyphen."""
-    return f"{value:.{count}g}".replace("-", "−")
+    """A number with at most so many digits that count, and a minus sign."""
+    return minus(f"{value:.{count}g}")
 
 
 def capital(text: str) -> str:

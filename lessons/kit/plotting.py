@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from lessons.kit.kept import kept
-from lessons.kit.page import Markup
+from lessons.kit.page import Markup, minus
 
 BLUE, ORANGE, GREEN = "#0072B2", "#E69F00", "#009E73"
 RED, PURPLE, SKY = "#D55E00", "#CC79A7", "#56B4E9"
@@ -148,7 +148,7 @@ def layer_ticks(ax, layers, words: Mapping[str, str] = MappingProxyType({"output
 
 def in_percent(axis) -> None:
     """Write shares below or beside an axis as per cent, with no more digits than they need."""
-    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{round(100 * share, 9) + 0.0:g} %".replace("-", "−")))
+    axis.set_major_formatter(FuncFormatter(lambda share, _: minus(f"{round(100 * share, 9) + 0.0:g} %")))
 
 
 def show(fig: Figure, alt: str, caption: str = ""):

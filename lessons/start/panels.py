@@ -6,18 +6,16 @@ import torch
 from matplotlib.colors import LinearSegmentedColormap
 
 import data
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.noise import Difference
 from lessons.kit.page import Markup, Page, reading, said, table
 from lessons.kit.plotting import BLUE, ORANGE, themed
 from lessons.kit.view import Axis, Chart, Frame, Handle, Image, Line, Points, Reference, Spots, Star, chips, key, view
-from lessons.kit.view.printed import COLOURS
 from lessons.lines.panels import ALPHA_AXIS, share_of_a
 from lessons.start import algorithms, experiment
 
 TASKS = {"between": "upright spirals", "i": "spirals turned by +45°", "j": "spirals turned by −45°"}
-ARMS = ((COLOURS["class1"], "o"), (COLOURS["class2"], "s"))
 EXTENT = 1.2
 CHANCE = 0.5  # of two arms
 # degrees between units with one number, chosen on seeds 0 to 5, where one start gave 13 to 18 and two gave 62 to 125
@@ -34,7 +32,7 @@ def spirals():
     fig, axes = plotting.figure(3, height=3.1)
     for ax, task in zip(axes, ("i", "between", "j")):
         points = data.load("spirals", "test", angle=experiment.ANGLES[task])
-        _dots(ax, points)
+        drawings.arms(ax, points.x[::4], points.y[::4], EXTENT)
         ax.set_title(TASKS[task].capitalize())
     alt = "Three pictures of two spiral arms: turned by +45°, upright, and turned by −45°."
     return plotting.show(fig, alt, "Computed here: test points of every task (generated).")
@@ -52,9 +50,9 @@ def predictions(network, test):
     with torch.no_grad():
         second = algorithms.decision_map(network, algorithms.grid(extent=EXTENT)).numpy()
         correct = algorithms.accuracy(network(test.x), test.y)
-    colours = LinearSegmentedColormap.from_list("arms", [colour for colour, _ in ARMS])
+    colours = LinearSegmentedColormap.from_list("arms", [colour for colour, _ in drawings.ARMS])
     ax.imshow(second, origin="lower", extent=(-EXTENT, EXTENT) * 2, cmap=colours, alpha=0.35)
-    _dots(ax, test)
+    drawings.arms(ax, test.x[::4], test.y[::4], EXTENT)
     alt = ("The plane in the colours of the arms that the network predicts, with the points of the task as dots: "
            f"{correct:.1%} of them lie on their own colour.")
     return plotting.show(fig, alt, f"Computed here: {len(test.x):,} test points (generated), every fourth is drawn.")
@@ -73,13 +71,6 @@ def line():
            ylim=(-0.35, 1.2))
     alt = "Two points, A and B, and the straight line between them. Half-way lies a third point, the midpoint."
     return plotting.show(fig, alt, "A drawing. The real space has as many axes as the network has weights.")
-
-
-def _dots(ax, points):
-    """Every fourth point of a task, and axes that show the whole plane."""
-    for arm, (colour, marker) in enumerate(ARMS):
-        ax.plot(*points.x[points.y == arm][::4].T.numpy(), color=colour, marker=marker, linestyle="", markersize=3.5)
-    ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
 
 
 @view

@@ -5,7 +5,6 @@ A cell is a slide if its metadata say so: in JupyterLab, Property Inspector, Sli
 ("Sub-Slide", "Fragment", "-") goes on the slide before it, "Notes" and all other text become the speaker's notes, which
 the key S opens, and "Skip" leaves a cell out. A panel is shown as the still picture that its cell carries.
 """
-import argparse
 import re
 import shutil
 from pathlib import Path
@@ -13,10 +12,10 @@ from pathlib import Path
 import nbformat
 from nbconvert import SlidesExporter
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
-from tqdm import tqdm
 from traitlets.config import Config
 
 from lessons.kit import chapters, notebooks
+from tools.lessons import for_each_lesson
 
 FOLDER = chapters.ROOT / "build/slides"
 _REVEAL = Path(__file__).parent / "reveal"  # reveal.js 4.6.1, https://revealjs.com, MIT; the theme is ours
@@ -126,16 +125,4 @@ def write(name: str, notebook: nbformat.NotebookNode, folder: Path) -> Path:
 
 def main(arguments: list[str] | None = None) -> None:
     """Execute lessons and write their slides."""
-    parser = argparse.ArgumentParser(prog="python -m tools.slides", description=main.__doc__)
-    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="such as 08_cart; none: all of them")
-    parser.add_argument("--out", type=Path, default=FOLDER, help="the folder (default: build/slides)")
-    options = parser.parse_args(arguments)
-    try:
-        chosen = [chapters.chapter(name) for name in options.lessons] or chapters.LESSONS
-    except ValueError as error:
-        parser.error(str(error))
-    options.out.mkdir(parents=True, exist_ok=True)
-    for one in (bar := tqdm(chosen, unit="lesson")):
-        bar.set_description(one.stem)
-        executed = notebooks.execute(one.notebook, options.out / f"{one.stem}.ipynb", profile="quick")
-        write(one.stem, executed, options.out)
+    for_each_lesson("slides", main.__doc__, FOLDER, write, arguments)

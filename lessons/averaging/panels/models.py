@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 import data
 from lessons.averaging.experiment.models import ANGLE, BOLD, OUTLIERS, STRANGER, TRAIN_IMAGES
 from lessons.averaging.panels.outliers import LOOKS, USUAL
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import still
 from lessons.kit.sweep import caption
@@ -26,10 +26,7 @@ def digits(sweep: xarray.Dataset):
     fig, axes = plotting.figure(rows=len(rows), height=2.1)
     for ax, (title, angle) in zip(axes, rows.items()):
         shown = data.load("rotated_mnist", "train", angle=angle, size=SHOWN)
-        ax.imshow(shown.x.permute(1, 0, 2).flatten(1), cmap="gray", vmin=0, vmax=1)
-        ax.set(xticks=[], yticks=[])
-        ax.set_title(title, fontsize=10.5)
-        ax.grid(False)
+        drawings.images(ax, shown.x, title)
     labels = ", ".join(str(int(label)) for label in shown.y)
     below = f"{caption(sweep).split(';')[0]}. Here are {SHOWN} of the {TRAIN_IMAGES:,} digits of the task."
     return plotting.show(fig, f"Two rows of the same {SHOWN} digits, {labels}: upright above, and turned by {ANGLE:g} "

@@ -6,7 +6,7 @@ import xarray
 
 from lessons.averaging.experiment.models import BOLD, OUTLIERS, STRANGER
 from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import BLUE, GREY, PURPLE, RED, Look, still, themed
 from lessons.kit.sweep import caption
@@ -119,10 +119,8 @@ def arrows(distance: Sequence[float], cosine: Sequence[float]):
     across, up = np.array(distance) * np.sin(angles), np.array(distance) * np.cos(angles)
     fig, ax = plotting.figure(width=7.4, height=2.7)
     for who, places in _PLACES.items():
-        look = {"arrowstyle": "->", "color": LOOKS[who].colour, "linewidth": 1.4, "mutation_scale": 8, "shrinkA": 0,
-                "shrinkB": 0}
-        for x, y in zip(across[places], up[places]):
-            ax.annotate("", (x, y), (0, 0), arrowprops=look)
+        for end in zip(across[places], up[places]):
+            drawings.arrow(ax, (0, 0), end, LOOKS[who].colour, mutation_scale=8)
         ax.annotate(who, (across[places].mean(), up[places].max()), xytext=(0, 8), textcoords="offset points",
                     ha="center", color=LOOKS[who].colour)
     ax.plot([0], [0], color="black", marker="o")

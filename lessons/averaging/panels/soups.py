@@ -9,7 +9,7 @@ from lessons.averaging.experiment.soups import GUESTS, NOBODY, SOUPS
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, reading, said
-from lessons.kit.plotting import BLUE, GREY, RED, themed
+from lessons.kit.plotting import BLUE, GREEN, GREY, RED, themed
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
 
@@ -157,7 +157,7 @@ def cooking(held_out: Sequence[float], taken: Sequence[int], accuracy_of: Callab
     uniform = accuracy_of(list(range(len(held_out))))
     lowest = uniform - 0.01
     fig, ax = plotting.figure(height=3.4)
-    ax.step(places, grown, where="post", color=BLUE, linewidth=1.6, label="the soup so far", marker="")
+    ax.step(places, grown, where="post", color=GREEN, linewidth=1.6, label="the soup so far", marker="")
     for mask, colour, marker, label in ((came_in, BLUE, "o", "taken"), (~came_in, RED, "x", "left out")):
         ax.plot(places[mask], trials[mask], color=colour, marker=marker, linestyle="", markersize=7, label=label)
     named = {place: who for who, place in OUTLIERS.items()}

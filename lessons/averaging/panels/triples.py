@@ -6,14 +6,14 @@ from lessons.averaging import algorithms
 from lessons.averaging.experiment.triples import claim, explained, members_mean
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_share, with_reach
-from lessons.kit.page import Page, agrees, reading, said, table
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, Look, still
+from lessons.kit.page import Page, agrees, minus, reading, said, table
+from lessons.kit.plotting import BLACK, GREEN, GREY, Look, still
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Chart, Frame, Path, Points, Spots, Star, key, percent, slider, view
 
 AVERAGE, ENSEMBLE = "accuracy of the averaged weights", "accuracy of the logits ensemble"  # of axes
 
-AVERAGED, TOGETHER = Look(BLUE, "D"), Look(ORANGE, "s")  # in still figures
+AVERAGED, TOGETHER = Look(GREEN, "D"), Look(BLACK, "s")  # in still figures, with the colours of the panels
 TIGHT, LOOSE = 0.9, 0.5  # R² of a line, as the reading asks of CTL-7, and of hardly one
 RARELY = 0.1  # of the triples
 LIKE_ONE = 0.1  # how far a slope may be from 1 to be called so
@@ -214,7 +214,7 @@ def differences(sweep: xarray.Dataset):
         ax.hist(points, bins=np.arange(np.floor(4 * low), np.ceil(4 * high) + 1) / 4, color=look.colour)
         ax.axvline(0, color=GREY, linestyle="--", linewidth=1.2, marker="")
         ax.axvline(points.mean(), color=BLACK, linewidth=1.6, marker="")
-        ax.annotate(f"mean {points.mean():+.1f}".replace("-", "−"), (points.mean(), ax.get_ylim()[1]), xytext=(5, -11),
+        ax.annotate(minus(f"mean {points.mean():+.1f}"), (points.mean(), ax.get_ylim()[1]), xytext=(5, -11),
                     textcoords="offset points")
         ax.set(title=name.capitalize(), ylabel="triples")
         told.append(said("{name}, mean {mean:+.2f}, from {least:+.2f} to {most:+.2f}", name=name, mean=points.mean(),

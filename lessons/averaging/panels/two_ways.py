@@ -4,10 +4,9 @@ from matplotlib.patches import FancyBboxPatch
 from torch import Tensor
 
 from lessons.averaging.panels.triples import AVERAGED, TOGETHER
-from lessons.kit import plotting
-from lessons.kit.noise import reach
+from lessons.kit import drawings, plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.plotting import BLUE, GREY, ORANGE, still, themed
+from lessons.kit.plotting import GREY, still, themed
 
 _DOTS = 600  # of a scatter, so that a page can hold it
 _MOST = 0.95  # of the dots lie within the axes
@@ -25,16 +24,16 @@ def drawing():
     for place in range(3):
         y = 3.2 - 1.2 * place
         _box(left, 1.1, y, f"θ{'₁₂₃'[place]}", GREY)
-        _arrow(left, (1.8, y), (3.6, 2))
-        _box(right, 3.6, y, f"f(θ{'₁₂₃'[place]})", ORANGE)
-        _arrow(right, (1.4, 2), (2.6, y))
-        _arrow(right, (4.4, y), (6.8, 2))
-    _box(left, 4.8, 2, "mean of θ", BLUE, wide=2.2)
-    _arrow(left, (6.0, 2), (7.6, 2))
+        drawings.arrow(left, (1.8, y), (3.6, 2))
+        _box(right, 3.6, y, f"f(θ{'₁₂₃'[place]})", GREY)
+        drawings.arrow(right, (1.4, 2), (2.6, y))
+        drawings.arrow(right, (4.4, y), (6.8, 2))
+    _box(left, 4.8, 2, "mean of θ", AVERAGED.colour, wide=2.2)
+    drawings.arrow(left, (6.0, 2), (7.6, 2))
     left.text(6.8, 2.25, "image", ha="center", color=GREY)
-    _box(left, 8.6, 2, "logits", BLUE, wide=1.8)
+    _box(left, 8.6, 2, "logits", AVERAGED.colour, wide=1.8)
     right.text(0.7, 2, "image", ha="center", va="center", color=GREY)
-    _box(right, 8.4, 2, "mean of logits", ORANGE, wide=2.9)
+    _box(right, 8.4, 2, "mean of logits", TOGETHER.colour, wide=2.9)
     return plotting.show(fig, "Two drawings. Left: three sets of weights are averaged into one network, and the image "
                               "goes through this network. Right: the image goes through three networks, and their "
                               "logits are averaged.")
@@ -47,29 +46,15 @@ def _box(ax, x, y, text, colour, wide=1.3):
     ax.text(x, y, text, ha="center", va="center")
 
 
-def _arrow(ax, start, end):
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 1.4})
-
-
-@themed
 def accuracies(alone: dict[str, float], average: float, images: int):
-    """Accuracies of some networks and of their averaged weights, with two standard errors to either side.
+    """Accuracies of some networks and of their averaged weights.
 
     Args:
         alone: {a network's name: its accuracy}.
         average: of the averaged weights.
         images: on how many test images.
     """
-    rows = [*((name, value, GREY) for name, value in alone.items()), ("averaged weights", average, BLUE)]
-    fig, ax = plotting.figure(width=7.4, height=0.9 + 0.38 * len(rows))
-    for place, (_, value, colour) in enumerate(rows):
-        ax.errorbar([value], [place], xerr=reach([value], images), color=colour, marker=AVERAGED.marker, markersize=8)
-        ax.annotate(f"{value:.1%}", (value, place), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=9)
-    ax.set_yticks(range(len(rows)), [name for name, *_ in rows])
-    ax.set(ylim=(len(rows) - 0.4, -0.7), xlabel="accuracy")
-    plotting.in_percent(ax.xaxis)
-    told = "; ".join(f"{name} {value:.3f}" for name, value, _ in rows)
-    return plotting.show(fig, f"Accuracies: {told}.", f"On {images:,} test images; bars: two standard errors.")
+    return drawings.accuracies(alone | {"averaged weights": average}, images, {"averaged weights": AVERAGED.colour})
 
 
 @still
@@ -85,14 +70,12 @@ def one_digit(images: Tensor, single: Tensor, together: Tensor, average: Tensor)
     """
     place = int(single.var(0).sum(1).argmax())
     fig, (left, right) = plotting.figure(2, height=3.0, gridspec_kw={"width_ratios": [1, 3.2]})
-    left.imshow(images[place], cmap="gray", vmin=0, vmax=1)
-    left.set(xticks=[], yticks=[], title="The digit")
-    left.grid(False)
+    drawings.images(left, images[place][None], "The digit")
     classes = np.arange(single.shape[2])
     for offset, logits, look, name in ((-0.2, together, TOGETHER, "ensemble"), (0.2, average, AVERAGED, "averaged")):
         right.bar(classes + offset, logits[place], width=0.36, color=look.colour, label=name)
     for number, logits in enumerate(single[:, place]):
-        right.plot(classes - 0.2, logits, color="black", marker=".", linestyle="", markersize=5,
+        right.plot(classes - 0.2, logits, color=GREY, marker="o", linestyle="", markersize=4, markeredgecolor="white",
                    label=None if number else "each network")
     right.axhline(0, color=GREY, linewidth=0.8, marker="")
     right.set(xlabel="class", ylabel="logit", title="Its ten logits")

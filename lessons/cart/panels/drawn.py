@@ -7,7 +7,7 @@ import xarray
 
 import data
 from data.permuted_mnist import permuted
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, still
 from lessons.kit.sweep import caption
 
@@ -25,10 +25,7 @@ def permuted_digits(sweep: xarray.Dataset):
     fig, axes = plotting.figure(columns=2, rows=len(SHARES), height=3.6)
     for row, share in zip(axes, SHARES):
         for task, ax in enumerate(row, 1):
-            ax.imshow(permuted(x, task, share).permute(1, 0, 2).flatten(1), cmap="gray", vmin=0, vmax=1)
-            ax.set(xticks=[], yticks=[])
-            ax.set_title(f"task {task}, {100 * share:g} % of the pixels permuted", fontsize=10)
-            ax.grid(False)
+            drawings.images(ax, permuted(x, task, share), f"task {task}, {100 * share:g} % of the pixels permuted")
     labels = ", ".join(str(int(label)) for label in y)
     return plotting.show(fig, f"The digits {labels} as two tasks have them. With 0 % of the pixels permuted both "
                               "columns are alike, with 50 % noise lies over the digits, and with 100 % both columns "
@@ -44,8 +41,7 @@ def two_origins(networks: Sequence[tuple[float, float]] = NETWORKS):
     fig, axes = plotting.figure(columns=2, height=2.7, sharex=True, sharey=True)
     for ax, (title, origin) in zip(axes, origins.items()):
         for number, (point, colour) in enumerate(zip(points, COLOURS), 1):
-            ax.annotate("", point, origin, arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 2,
-                                                       "shrinkA": 4, "shrinkB": 4})
+            drawings.arrow(ax, origin, point, colour, shrinkA=4, shrinkB=4)
             ax.plot(*point[:, None], color=colour, marker="o", markersize=8)
             ax.annotate(f"θ{'₁₂₃'[number - 1]}", point, xytext=(8, -3), textcoords="offset points", fontsize=12)
         for name, place, colour in (("θ₀", np.zeros(2), BLACK), ("average", points.mean(0), GREEN)):

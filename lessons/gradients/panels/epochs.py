@@ -5,9 +5,9 @@ import xarray
 import data
 from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.noise import Difference, reach, with_reach
-from lessons.kit.page import Page, capital, reading, said, table
+from lessons.kit.page import Page, capital, minus, reading, said, table
 from lessons.kit.plotting import COLOURS, GREY, MARKERS, still
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import (
@@ -38,10 +38,7 @@ def turned_digits(sweep: xarray.Dataset):
     for row, name in zip(np.atleast_2d(axes), families):
         row[0].set_ylabel(name)
         for ax, angle in zip(row, epochs.FAMILIES[name].angles):
-            ax.imshow(data.load("rotated_mnist", "test", angle=angle).x[number], cmap="gray_r")
-            ax.set(xticks=[], yticks=[])
-            ax.set_title(f"{angle:g}°", loc="center", fontsize=10.5)
-            ax.grid(False)
+            drawings.images(ax, data.load("rotated_mnist", "test", angle=angle).x[number][None], f"{angle:g}°")
     told = [f"{name}: {', '.join(f'{angle:g}°' for angle in epochs.FAMILIES[name].angles)}" for name in families]
     text = said("""A column is a task. The network was pretrained on upright digits. An epoch of mini-batches is {steps}
                    steps of {batch} images.""", steps=_steps_of_an_epoch(sweep), batch=epochs.FAMILIES[DIGITS].batch)
@@ -254,7 +251,7 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
 def _gain_said(accuracy, first, images):
     """What the merge gains from an epoch to the last, and whether that is within the noise."""
     gain = _gain(accuracy, first, images)
-    signed = f"{gain.value:+.3f}".replace("-", "−")
+    signed = minus(f"{gain.value:+.3f}")
     return f"{'gains' if gain.value >= 0 else 'loses'} {signed} ± {gain.error:.3f}{gain.doubt()}"
 
 

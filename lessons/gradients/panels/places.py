@@ -9,11 +9,10 @@ from torch import Tensor
 from lessons.gradients.algorithms import expansion, networks
 from lessons.gradients.experiment.common import ANGLES, Tasks
 from lessons.gradients.experiment.plane import basis
-from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said
+from lessons.kit import drawings, plotting
+from lessons.kit.page import Page, minus, reading, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, still, themed
 
-ARMS = ((BLUE, "o"), (ORANGE, "s"))
 EXTENT = 1.15  # of the plane that is drawn, to each side of the origin
 HALF = (0.4, 0.6)  # what is called about half
 DIFFER = 0.1  # of the one step, at least, where two steps are said to differ
@@ -25,7 +24,7 @@ def four_tasks(tasks: Tasks):
     fig, axes = plotting.figure(len(tasks.losses), height=2.8)
     losses = [f(tasks.base).item() for f in tasks.losses]
     for ax, x, y, angle, loss in zip(axes, tasks.inputs, tasks.labels, ANGLES, losses):
-        _points(ax, x, y)
+        drawings.arms(ax, x, y, EXTENT)
         ax.set(title=f"turned by {angle:g}°", xlabel=f"loss before finetuning {loss:.2f}")
     told = ", ".join(f"{angle:g}°, loss {loss:.2f}" for angle, loss in zip(ANGLES, losses))
     text = said("""Computed here: {points} training points of each task (generated). The network has widths {widths},
@@ -33,13 +32,6 @@ def four_tasks(tasks: Tasks):
                 points=len(tasks.labels[0]), widths="–".join(map(str, tasks.widths)), activation=tasks.activation,
                 weights=len(tasks.base))
     return plotting.show(fig, f"Two spiral arms, turned in four ways; before finetuning: {told}.", text)
-
-
-def _points(ax, x, y, colours=tuple(colour for colour, _ in ARMS), size=3.5):
-    """Points of two spiral arms."""
-    for arm, (colour, (_, marker)) in enumerate(zip(colours, ARMS)):
-        ax.plot(*x[y == arm].T.numpy(), color=colour, marker=marker, linestyle="", markersize=size)
-    ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
 
 
 # -- the second step -------------------------------------------------------------------------------
@@ -116,9 +108,7 @@ def arrows(step: SecondStep):
 
 
 def _arrow(ax, start, way, colour, line):
-    ax.annotate("", start + way, start, zorder=3,
-                arrowprops={"arrowstyle": "->", "color": colour, "linestyle": line, "linewidth": 2,
-                            "shrinkA": 0, "shrinkB": 0})
+    drawings.arrow(ax, start, start + way, colour, linestyle=line, linewidth=2, zorder=3)
     ax.plot(*(start + way), alpha=0, marker="o")  # so that the axes reach there
 
 
@@ -166,8 +156,8 @@ def parabolas(curvatures=(0.5, 2.0), slope: float = 1.0, eta: float = 0.4):
     ax.plot(mean, 0, color=GREEN, marker="^", linestyle="", markersize=9, label="average of the two")
     ax.set(xlabel="θ", ylabel="loss")
     ax.legend(loc="upper center")
-    text = said("""Two steps of each task alone are dots on its parabola. Joint training has not moved from
-                   {joint:.2f}, and the average is at {mean:.2f}.""", joint=joint[-1], mean=mean).replace("-", "−")
+    text = minus(said("""Two steps of each task alone are dots on its parabola. Joint training has not moved from
+                         {joint:.2f}, and the average is at {mean:.2f}.""", joint=joint[-1], mean=mean))
     numbers = f"a = {curvatures[0]:g}, c = {curvatures[1]:g}, b = {slope:g}, η = {eta:g}"
     return plotting.show(fig, f"Two parabolas with different curvature. {text}", f"Computed here: {numbers}. {text}")
 
@@ -219,10 +209,9 @@ def between_kinks(across: list[Kinks], x: Tensor, y: Tensor):
     for ax, of_eta in zip(axes, across):
         red = np.where(of_eta.cells, 1.0, np.nan)
         ax.imshow(red, extent=(-EXTENT, EXTENT) * 2, origin="lower", cmap="Reds", vmin=0, vmax=1.6)
-        _points(ax, x, y, (GREY, GREY), size=3)
+        drawings.arms(ax, x, y, EXTENT, (GREY, GREY), size=3)
         ax.plot(*x[torch.tensor(of_eta.points)].T.numpy(), color=RED, marker="o", linestyle="", markersize=9,
                 markerfacecolor="none", markeredgewidth=1.8)
-        ax.grid(False)
         ax.set(title=f"η = {of_eta.eta:g}", xlabel=f"{int(of_eta.points.sum())} of {len(x)} points across a kink")
     told = "; ".join(f"η = {of_eta.eta:g}, {of_eta.share:.1%} of the disc and {int(of_eta.points.sum())} points"
                      for of_eta in across)

@@ -84,7 +84,8 @@ def search(sweep: xarray.Dataset):
                 "method": chips("method", {title_of(method): method for method in ties_first}),
                 "grey": chips("grey lines", (OTHERS, VALUES), more=True)}
     return {"kicker": "Chapter 7: one method’s parameters", "charts": [_chart_of_search(scales, tried)], "draw": draw,
-            "controls": controls, "caption": f"{captioned(sweep)} Band: two standard errors over the images."}
+            "controls": controls,
+            "caption": f"{captioned(sweep, held_out=True)} Band: two standard errors over the images."}
 
 
 def _chart_of_search(scales, tried):
@@ -268,14 +269,15 @@ def _best(sweep, grid):
     leaders = [title_of(method) for method in results.leaders(sweep, grid)]
     if len(leaders) == 1:
         return f"The best single merged model is by {leaders[0]}."
-    return f"Which single merged model is the best cannot be told here: {', '.join(leaders)} are level."
+    return f"{', '.join(leaders)} are within the noise of each other, and ahead of the other single merged models."
 
 
-def captioned(sweeps) -> str:
-    """The caption of one sweep or of several, with the standard error of an accuracy, and a sentence about tasks that
-    the networks have not learned."""
+def captioned(sweeps, held_out: bool = False) -> str:
+    """The caption of one sweep or of several, with the standard error of an accuracy, on test images or on held-out
+    ones, and a sentence about tasks that the networks have not learned."""
     several = sweeps if isinstance(sweeps, dict) else {"": sweeps}
-    images = min(int(sweep.attrs["images"].split()[0].replace(",", "")) for sweep in several.values())
+    images = min(int(sweep.attrs["held_out"] if held_out else sweep.attrs["images"].split()[0].replace(",", ""))
+                 for sweep in several.values())
     error = said("Standard error of one task's accuracy: at most {error:.1f} points.",
                  error=100 * error_of_share(0.5, images))
     return " ".join(filter(None, [caption(sweeps), error, *map(not_learned, several.values())]))

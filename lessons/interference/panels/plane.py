@@ -5,7 +5,7 @@ import xarray
 from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.plane import LINES, lead
 from lessons.interference.panels.methods import with_reach
-from lessons.kit import claims, page, plotting
+from lessons.kit import claims, drawings, page, plotting
 from lessons.kit.noise import told
 from lessons.kit.page import Page, said
 from lessons.kit.plotting import BLACK, GREEN, ORANGE
@@ -26,11 +26,10 @@ def directions():
     networks = np.array([[2.5, 1.15], [2.9, -0.25], [2.1, -0.9]])
     average = networks.mean(0)
     fig, ax = plotting.figure(width=6.4, height=2.9)
-    arrow = {"arrowstyle": "-|>", "linewidth": 2, "shrinkA": 0, "shrinkB": 4}
-    ax.annotate("", average, (0, 0), arrowprops=arrow | {"color": ORANGE})
-    ax.annotate("", 1.7 * average, average, arrowprops=arrow | {"color": ORANGE, "linestyle": ":"})
+    drawings.arrow(ax, (0, 0), average, ORANGE, shrinkB=4)
+    drawings.arrow(ax, average, 1.7 * average, ORANGE, shrinkB=4, linestyle=":")
     for place, network in enumerate(networks):
-        ax.annotate("", network, average, arrowprops=arrow | {"color": GREEN})
+        drawings.arrow(ax, average, network, GREEN, shrinkB=4)
         ax.plot(*network[:, None], color=BLACK, marker="o")
         ax.annotate(f"network {place + 1}", network, xytext=(8, -3), textcoords="offset points")
     for point, name, aside in (((0, 0), "θ₀", (-20, -4)), (average, "average", (-64, 10))):

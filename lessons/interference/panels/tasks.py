@@ -2,7 +2,7 @@
 from collections.abc import Mapping, Sequence
 
 import data
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, RED, Look, still
 from lessons.suites import Suite
 
@@ -22,7 +22,7 @@ def images(suites: Mapping[str, Suite]):
         for ax in row:
             ax.axis("off")
         for ax, (task, recipe) in zip(row, suite.recipes.items()):
-            ax.imshow(_first_image(recipe).numpy(), cmap="gray_r", vmin=0, vmax=1)
+            drawings.images(ax, _first_image(recipe)[None])
             ax.set_title(task.replace(", ", "\n"), fontsize=8.5, fontweight="normal", loc="center")
     told = "; ".join(f"{suite.title}: {', '.join(suite.tasks)}" for suite in shown.values())
     sources = dict.fromkeys(str(source) for suite in shown.values() for source in suite.sources)

@@ -7,7 +7,7 @@ from lessons.interference.experiment import toy
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
 from lessons.kit import page, plotting
 from lessons.kit.noise import WIDE, told
-from lessons.kit.page import Page, bold, paragraph, quiet, said, table
+from lessons.kit.page import Page, bold, minus, paragraph, quiet, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, Look
 from lessons.kit.sweep import position
 from lessons.kit.view import (
@@ -143,7 +143,7 @@ def two_task_vectors(shared: str = "one of five"):
         for row in range(OUTPUTS):
             for column in range(INPUTS):
                 number = matrix[row, column].item()
-                ax.text(column, row, f"{number:.1f}".replace("-", "−"), ha="center", va="center", fontsize=9.5,
+                ax.text(column, row, minus(f"{number:.1f}"), ha="center", va="center", fontsize=9.5,
                         color="white" if abs(number) > 0.75 * LARGEST else BLACK)
                 if place == 2 and clash[row, column]:
                     ax.plot([column + 0.36], [row - 0.36], color=RED, marker="o", markersize=5)

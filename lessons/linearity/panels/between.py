@@ -5,9 +5,9 @@ import xarray
 from torch import Tensor
 
 import data
-from lessons.kit import claims, plotting
+from lessons.kit import claims, drawings, plotting
 from lessons.kit.noise import Difference
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, minus, reading, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, still, themed
 from lessons.kit.sweep import at, caption, warned
 from lessons.kit.view import percent
@@ -43,7 +43,7 @@ def places(networks: dict[float, torch.nn.Module]):
     x, y = (moved @ directions[:2].T).T.numpy()
     fig, ax = plotting.figure(width=6.4, height=3.6)
     for end_x, end_y in zip(x[1:], y[1:]):
-        ax.annotate("", (end_x, end_y), (x[0], y[0]), arrowprops={"arrowstyle": "->", "color": GREY, "shrinkB": 6})
+        drawings.arrow(ax, (x[0], y[0]), (end_x, end_y), shrinkB=6)
     ax.plot(x[[1, -1]], y[[1, -1]], color=GREEN, linestyle="--", marker="")
     ax.plot(x[[1, -1]].mean(), y[[1, -1]].mean(), color=GREEN, marker="D", markersize=9, linestyle="")
     ax.annotate("what is here?", (x[[1, -1]].mean(), y[[1, -1]].mean()), xytext=(9, -12), textcoords="offset points")
@@ -102,7 +102,7 @@ def reading_of_units(pairs: dict[str, list]) -> Page:
         The median cosine between the weights of a unit in A and of the same unit in B is {alike:.2f} {first}, and
         {unlike} {second}. (1 means the same direction, and two directions that have nothing to do with each other
         have about 0.)""",
-                   alike=alike, unlike=f"{unlike:.2f}".replace("-", "−"), first=first, second=second)
+                   alike=alike, unlike=minus(f"{unlike:.2f}"), first=first, second=second)
 
 
 # -- the hill ---------------------------------------------------------------------------------------

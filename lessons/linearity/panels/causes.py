@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still, themed
 from lessons.kit.sweep import caption, names
@@ -19,10 +19,10 @@ def one_layer():
     for text, (x, y, colour) in boxes.items():
         ax.text(x, y, text, ha="center", va="center", bbox={"boxstyle": "round,pad=0.4", "fc": "white", "ec": colour})
     for y in (1, 0):
-        ax.annotate("", (1.9, y), (0.6, y), arrowprops={"arrowstyle": "->", "color": GREY})
+        drawings.arrow(ax, (0.6, y), (1.9, y))
         ax.text(1.25, y + 0.12, "layer with mixed weights", ha="center", color=BLACK)
     for y, text, colour in ((1.5, "the layer's own cross term", ORANGE), (0.5, "inherited from below", BLUE)):
-        ax.annotate("", (2.6, y - 0.23), (2.6, y + 0.23), arrowprops={"arrowstyle": "->", "color": colour, "lw": 2})
+        drawings.arrow(ax, (2.6, y + 0.23), (2.6, y - 0.23), colour)
         ax.text(2.75, y, text, va="center")
     ax.set(xlim=(-0.7, 4.3), ylim=(-0.45, 2.45))
     ax.axis("off")

@@ -6,7 +6,7 @@ from torch import Tensor
 
 import data
 from lessons.kit import plotting
-from lessons.kit.page import said
+from lessons.kit.page import minus, said
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, still, themed
 from lessons.kit.sweep import at, caption, names, warned
 from lessons.kit.view import Axis, Bars, Chart, Frame, Handle, Image, Line, Reference, chips, key, view
@@ -212,20 +212,15 @@ def what_a_unit_looks_for(pairs: dict[str, list], unit: int = 0):
             ax.imshow(image, cmap="PuOr", vmin=-largest, vmax=largest, interpolation="none")
             ax.set(title=f"Unit {unit} of network {name}", xticks=[], yticks=[])
             ax.grid(False)
-        row[0].set_ylabel(f"{what}\ncosine {_signed(alike[what])}")
-    numbers = "; ".join(f"{what} {_signed(value)}" for what, value in alike.items())
+        row[0].set_ylabel(minus(f"{what}\ncosine {alike[what]:.2f}"))
+    numbers = minus("; ".join(f"{what} {value:.2f}" for what, value in alike.items()))
     alt = f"The weights of unit {unit} as images. Cosine between the two networks of a pair: {numbers}."
-    medians = ", ".join(f"{what} {_signed(value)}" for what, value in typical.items())
+    medians = minus(", ".join(f"{what} {value:.2f}" for what, value in typical.items()))
     source = data.source("rotated_mnist", angle=0.0)
     below = said("""{warning}Networks trained on {source}. Purple: ink here speaks for the unit; orange: against it.
                     Median cosine over all units: {medians}.""",
                  warning=warned(source.kind, "MNIST"), source=source.text, medians=medians)
     return plotting.show(fig, alt, below)
-
-
-def _signed(cosine):
-    """Two decimals, with a minus sign instead of a hyphen."""
-    return f"{cosine:.2f}".replace("-", "−")
 
 
 def cosines_of_units(networks: list) -> Tensor:

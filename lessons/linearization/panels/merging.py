@@ -4,7 +4,7 @@ import xarray
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import WIDE, Difference, with_reach
-from lessons.kit.page import Markup, Page, capital, paragraph, reading, said, table
+from lessons.kit.page import Markup, Page, capital, minus, paragraph, reading, said, table
 from lessons.kit.plotting import BLACK, GREEN, PURPLE, still, themed
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, slider, view
@@ -68,8 +68,8 @@ def arms(sweep: xarray.Dataset, prediction=None):
         values = {"each alone": single, "networks": accuracy[NETWORK], "arm": accuracy[arm],
                   "sure": with_reach(accuracy[arm], images)[1:], "none": 0,
                   "gain": (points[0], points[0] - points[1], points[0] + points[1])}
-        listed = "; ".join(f"{TASKS[tasks]}, {number} tasks, {lead:+.1f}" for tasks in TASKS
-                           for number, lead in zip(counts, leads[tasks])).replace("-", "−")
+        listed = minus("; ".join(f"{TASKS[tasks]}, {number} tasks, {lead:+.1f}" for tasks in TASKS
+                                 for number, lead in zip(counts, leads[tasks])))
         place, of_count = position(alphas, alpha), best.sel(family=family, count=count).accuracy
         alt = said(_ALT, family=family, count=count, alpha=alpha, network_here=accuracy[NETWORK][place],
                    here=accuracy[arm][place], arm=texts[arm], single=single, network=float(of_count.sel(arm=NETWORK)),

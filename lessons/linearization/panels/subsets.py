@@ -4,7 +4,7 @@ import xarray
 from scipy import stats
 
 from lessons.kit.noise import WIDE
-from lessons.kit.page import Markup, Page, grid_table, reading, said, table
+from lessons.kit.page import Markup, Page, grid_table, minus, reading, said, table
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, chips, key, slider, view
 from lessons.linearization.experiment import subsets
@@ -133,7 +133,7 @@ def signs_table(sweep: xarray.Dataset) -> Page:
         part = subsets.only(sweep, name)
         for training in subsets.TRAININGS:
             orders = [subsets.order(part, "condition", training, sigma) for sigma in subsets.SIGMAS]
-            rows.append((f"{name}, {training}", *(f"{order:+.2f}".replace("-", "−") for order in orders)))
+            rows.append((f"{name}, {training}", *(minus(f"{order:+.2f}") for order in orders)))
     head = ("κ(K + σI) with the trained error, σ =", *(f"{sigma:g}" for sigma in subsets.SIGMAS))
     return table(head, rows)
 

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lessons.kit import plotting
-from lessons.kit.page import Markup, Page, reading, said
+from lessons.kit import drawings, plotting
+from lessons.kit.page import Markup, Page, minus, reading, said
 from lessons.kit.plotting import BLACK, still
 from lessons.kit.predict import Prediction
 from lessons.kit.view import (
@@ -237,10 +237,7 @@ def digits(x: Tensor, y: Tensor):
     """The digits (samples, 196) that the network is finetuned on, with what it shall answer."""
     fig, axes = plotting.figure(len(x), height=1.3)
     for ax, image, target in zip(axes, x.unflatten(1, (14, 14)), y.tolist()):
-        ax.imshow(image, cmap="gray_r")
-        ax.set(xticks=[], yticks=[])
-        ax.set_title(f"{target:+g}".replace("-", "−"), loc="center", fontsize=10.5)
-        ax.grid(False)
+        drawings.images(ax, image[None], minus(f"{target:+g}"))
     even = int((y > 0).sum())
     return plotting.show(fig, f"{len(x)} turned digits in a row, {even} even ones with +1 above them, "
                               f"{len(x) - even} odd ones with −1.")

@@ -6,7 +6,7 @@ import numpy as np
 from torch import Tensor
 
 import data
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.page import capital
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still, themed
 from lessons.pretraining.algorithms import matching
@@ -17,8 +17,7 @@ SIDE = 28  # pixels of a digit
 
 def _bare(ax, **settings):
     """Axes for a picture: no ticks, no grid, no frame."""
-    ax.set(xticks=[], yticks=[], **settings)
-    ax.grid(False)
+    drawings.bare(ax, **settings)
     ax.spines[:].set_visible(False)
 
 
@@ -42,11 +41,11 @@ def three_ways():
     for ax, (way, words) in zip(axes, _WAYS.items()):
         starts = [(0.0, 0.7), (0.0, -0.7)] if way == "strangers" else [(0.0, 0.0)] * 2
         if way == "pretrained":
-            _arrow(ax, (0.0, 0.0), (0.9, 0.0))
+            drawings.arrow(ax, (0.0, 0.0), (0.9, 0.0), shrinkA=5, shrinkB=10)
             ax.text(0.42, 0.1, "upright", ha="center", va="bottom", fontsize=9)
             starts = [(0.9, 0.0)] * 2
         for name, start, end, pixels in zip("AB", starts, (0.7, -0.7), tasks):
-            _arrow(ax, start, (2.1, end))
+            drawings.arrow(ax, start, (2.1, end), shrinkA=5, shrinkB=10)
             ax.scatter(2.1, end, s=240, color="white", edgecolors=BLACK, linewidths=1.3, zorder=4)
             ax.text(2.1, end, name, ha="center", va="center", fontsize=9.5, zorder=5)
             _image(ax, pixels, 2.75, end, 0.75, cmap="gray_r", vmin=0, vmax=1)
@@ -63,17 +62,11 @@ def three_ways():
                          f"{turned.split()[-1]}. Each arrow is training.")
 
 
-def _arrow(ax, start, end):
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": GREY, "shrinkA": 5, "shrinkB": 10,
-                                            "linewidth": 1.4})
-
-
 # -- how accurate a midpoint is --------------------------------------------------------------------
 
 LITTLE, MUCH = 0.03, 0.1  # of accuracy: a midpoint that loses less than the one is as good, than the other worse
 
 
-@themed
 def midpoint(ends: Mapping[str, float], middles: Mapping[str, float], images: int):
     """How accurate two networks and one or two midpoints are, as bars.
 
@@ -81,17 +74,9 @@ def midpoint(ends: Mapping[str, float], middles: Mapping[str, float], images: in
         ends, middles: {name: accuracy}; of two midpoints, the second is that after matching.
         images: on which they were tried.
     """
-    shown = [*ends.items(), *middles.items()][::-1]
-    fig, ax = plotting.figure(width=7.6, height=0.7 + 0.42 * len(shown))
-    ax.barh([name for name, _ in shown], [value for _, value in shown],
-            color=[GREEN if name in middles else GREY for name, _ in shown], height=0.62)
-    for place, (_, value) in enumerate(shown):
-        ax.annotate(f"{value:.1%}", (value, place), xytext=(4, 0), textcoords="offset points", va="center")
-    plotting.in_percent(ax.xaxis)
-    ax.set(xlim=(0, 1.12), xlabel="accuracy", title=finding_of_a_midpoint(list(ends.values()), list(middles.values())))
-    ax.grid(axis="y", visible=False)
-    each = ", ".join(f"{name} {value:.1%}" for name, value in shown[::-1])
-    return plotting.show(fig, f"Accuracy: {each}.", f"On {images:,} test images of {line.ANGLES[1]:g}°.")
+    return drawings.accuracies(ends | middles, images, dict.fromkeys(middles, GREEN),
+                               title=finding_of_a_midpoint(list(ends.values()), list(middles.values())),
+                               asked=f"test images of {line.ANGLES[1]:g}°")
 
 
 def finding_of_a_midpoint(ends: Sequence[float], middles: Sequence[float]) -> str:
@@ -208,7 +193,7 @@ def shuffled_labels():
     true, random = (data.load(line.DATASET, "train", **options, **more) for more in ({}, {"shuffled": 1.0}))
     fig, axes = plotting.figure(DIGITS_SHOWN, height=1.75)
     for ax, image, right, wrong in zip(axes, true.x, true.y.tolist(), random.y.tolist()):
-        ax.imshow(image.reshape(SIDE, SIDE), cmap="gray_r")
+        drawings.images(ax, image.reshape(1, SIDE, SIDE))
         _bare(ax, xlabel=f"true {right}\nshuffled {wrong}")
     pairs = ", ".join(f"{right} and {wrong}" for right, wrong in
                       zip(true.y[:DIGITS_SHOWN].tolist(), random.y[:DIGITS_SHOWN].tolist()))

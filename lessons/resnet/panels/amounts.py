@@ -9,7 +9,8 @@ from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, 
 from lessons.lines.numbers import SHOWN_ALPHAS
 from lessons.resnet.panels.pairs import BLOCKS, CHANCE, error_in_words, inner_alphas
 
-ASKED = {"amount": "nothing", "treatment": "interpolated", "alpha": 0.5}  # what the prediction is about
+TREATMENT = "re-estimated"  # of BatchNorm's statistics, unless another is asked for
+ASKED = {"amount": "nothing", "treatment": TREATMENT, "alpha": 0.5}  # what the prediction is about
 SAME_STEPS = ("1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes")  # the last two are as many steps
 MUCH = 0.15  # of a gap: a change of less is called none
 _WORDS = """
@@ -50,7 +51,8 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
     return {"kicker": "Chapter 2: how much pretraining?", "charts": charts, "draw": draw,
             "controls": {"amount": slider("pretrained on", {amount: amount for amount in amounts}, ASKED["amount"],
                                           places=range(len(amounts))),
-                         "treatment": chips("BatchNorm statistics", names(sweep.treatment)), "alpha": inner_alphas()},
+                         "treatment": chips("BatchNorm statistics", names(sweep.treatment), TREATMENT),
+                         "alpha": inner_alphas()},
             "hides": [mark.name for chart in charts for mark in chart.marks if mark.parts and mark.name != "chance"],
             "caption": f"{_caption(sweep)} Shaded: left, the middle half of the images, right, two standard errors."}
 
@@ -106,24 +108,24 @@ def _caption(sweep):
 
 # -- in words --------------------------------------------------------------------------------------
 
-def reading_of_pretraining(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
+def reading_of_pretraining(sweep: xarray.Dataset, treatment: str = TREATMENT) -> Page:
     """What the last amount of pretraining changes, beside none."""
     part = sweep.sel(treatment=treatment, alpha=0.5, layer=BLOCKS[-1])
-    share, accuracy = (part.gap_mean / part.own_mean).values, _scores(sweep, treatment)["network"]
+    share = (part.gap_mean / part.own_mean).values
     smaller = share[-1] < (1 - MUCH) * share[0]
     return reading("With pretraining the gap is smaller" if smaller else "Does pretraining make the gap smaller?", """
         In the last block it is {first:.0%} of the distance between A and B without any pretraining, and {last:.0%}
         after pretraining on {amount}. The accuracy of the midpoint changes {compared}.""",
                    first=share[0], last=share[-1], amount=names(sweep.amount)[-1],
-                   compared=_compared(sweep, accuracy, 0, -1))
+                   compared=_compared(sweep, treatment, 0, -1))
 
 
-def reading_of_variety(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
+def reading_of_variety(sweep: xarray.Dataset, treatment: str = TREATMENT) -> Page:
     """More steps or more splits, in the last block, for a sweep that has `SAME_STEPS`."""
     part = sweep.sel(treatment=treatment, alpha=0.5, layer=BLOCKS[-1])
     places = [names(sweep.amount).index(name) for name in SAME_STEPS]
     once, twice, varied = (part.gap_mean / part.own_mean).values[places]
-    gain = Difference.of(*_scores(sweep, treatment)["network"][places[:0:-1]], 2 * sweep.sizes["image"])
+    gain = _change(sweep, treatment, *places[1:])
     variety = varied < (1 - MUCH) * min(once, twice) and abs(twice - once) <= MUCH * once and gain.value > 0
     return reading("More splits helped, and more steps on one split did not" if variety and gain.is_news else
                    "More steps or more variety?", """
@@ -133,7 +135,7 @@ def reading_of_variety(sweep: xarray.Dataset, treatment: str = "re-estimated") -
                    varied=varied, gain=gain, doubt=gain.doubt())
 
 
-def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
+def reading_of_amounts(sweep: xarray.Dataset, treatment: str = TREATMENT) -> Page:
     """What the amount of pretraining changes, with this sweep's numbers, half-way between the two networks."""
     part = sweep.sel(treatment=treatment, alpha=0.5)
     share = part.gap_mean / part.own_mean
@@ -153,18 +155,24 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -
                       distance between the endpoints, and the accuracy of the midpoint from {before:.2f} to {after:.2f}
                       ({verdict}).""",
                    first=in_block_8[0].item(), last=in_block_8[-1].item(), before=scores["network"][0],
-                   after=scores["network"][-1], verdict=_compared(sweep, scores["network"], 0, -1))
-    verdict += " " + _at_equal_steps(sweep, in_block_8.values, scores["network"])
+                   after=scores["network"][-1], verdict=_compared(sweep, treatment, 0, -1))
+    verdict += " " + _at_equal_steps(sweep, in_block_8.values, treatment)
     return table(head, rows, verdict.strip(), after=paragraph(verdict) + quiet(_caption(sweep)))
 
 
-def _compared(sweep, accuracy, first, second):
-    """Whether two accuracies differ, in words."""
-    change = Difference.of(accuracy[second], accuracy[first], 2 * sweep.sizes["image"])
+def _change(sweep, treatment, first, second):
+    """By how much the midpoint's accuracy changes from one amount of pretraining to another, image by image."""
+    right = sweep.right.sel(treatment=treatment, place="half-way").transpose("amount", "task", "image").astype(float)
+    return Difference.paired(right[second].values.ravel(), right[first].values.ravel())
+
+
+def _compared(sweep, treatment, first, second):
+    """Such a change in words."""
+    change = _change(sweep, treatment, first, second)
     return f"by {change} points{change.doubt()}"
 
 
-def _at_equal_steps(sweep, shares, accuracy):
+def _at_equal_steps(sweep, shares, treatment):
     """More steps or more variety: a sentence, or nothing where not all of the networks for that were pretrained."""
     amounts = {str(amount): place for place, amount in enumerate(sweep.amount.values)}
     if not amounts.keys() >= set(SAME_STEPS):
@@ -176,7 +184,7 @@ def _at_equal_steps(sweep, shares, accuracy):
                    ten splits, none of them a finetuning task, it is {varied:.0%}, and compared with twice the steps the
                    accuracy changes {wider}."""),
                 once=shares[once], twice=shares[twice], varied=shares[varied],
-                longer=_compared(sweep, accuracy, once, twice), wider=_compared(sweep, accuracy, twice, varied))
+                longer=_compared(sweep, treatment, once, twice), wider=_compared(sweep, treatment, twice, varied))
 
 
 def more_pretraining(sweep: xarray.Dataset | None):
@@ -186,7 +194,7 @@ def more_pretraining(sweep: xarray.Dataset | None):
                        of the course. experiment.amounts.run("full") trains these eighteen networks of width 16
                        and measures them.""")
         return Page(text, Markup("<p><i>{}</i></p>").format(text))
-    picture = pretraining(sweep).set(treatment="re-estimated", amount=names(sweep.amount)[-1])
+    picture = pretraining(sweep).set(amount=names(sweep.amount)[-1])
     words = reading_of_variety(sweep)
     return Page(words.text, picture.still() + words.page)
 

@@ -6,8 +6,8 @@ import torch
 import xarray
 from torch import Tensor
 
-from lessons.kit import plotting
-from lessons.kit.noise import Difference, with_reach
+from lessons.kit import drawings, plotting
+from lessons.kit.noise import Difference
 from lessons.kit.page import Page, reading
 from lessons.kit.plotting import BLUE, GREY, ORANGE, still, themed
 from lessons.kit.sweep import caption
@@ -129,28 +129,15 @@ def reading_of_the_rows(moved: Mapping[int, Tensor]) -> Page:
                    counts=" and ".join(f"{count} (split {split})" for split, count in zip(moved, counts)))
 
 
-@themed
 def accuracies(scores: Mapping[str, float], images: int, what: str):
-    """Accuracies as bars, each with two standard errors.
+    """`drawings.accuracies` on a split of five classes.
 
     Args:
         scores: {what was asked: accuracy}.
         images: how many each was asked about.
         what: the title.
     """
-    fig, ax = plotting.figure(height=0.45 * len(scores) + 1.1, width=7.6)
-    names, values = list(scores)[::-1], np.array(list(scores.values()))[::-1]
-    middle, low, high = with_reach(values, images)
-    ax.barh(names, values, xerr=(middle - low, high - middle), color=BLUE, height=0.55, ecolor="black")
-    for place, value in enumerate(values):
-        ax.text(0.01, place, f"{value:.1%}", va="center", color="white", fontsize=9.5)
-    ax.axvline(CHANCE, color=GREY, linestyle=":", marker="")
-    ax.set(xlim=(0, max(0.8, high.max() + 0.02)), title=what)
-    plotting.in_percent(ax.xaxis)
-    ax.grid(False, axis="y")
-    told = "; ".join(f"{name}: {value:.1%}" for name, value in scores.items())
-    return plotting.show(fig, f"{what}. {told}.",
-                         f"{images:,} test images. Bars: two standard errors. Dotted: guessing.")
+    return drawings.accuracies(scores, images, dict.fromkeys(scores, BLUE), title=what, chance=CHANCE)
 
 
 def reading_of_features(scores: Mapping[str, float], images: int) -> Page:

@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 
 from lessons.kit import plotting
-from lessons.kit.page import said
+from lessons.kit.page import minus, said
 from lessons.kit.plotting import BLACK, GREEN, GREY, still
 
 
@@ -31,7 +31,7 @@ def units(weight: Tensor, out: Tensor, copied: int = 1):
 
 
 def _written(weight):
-    return f"{float(weight):+.4f}".replace("-", "−")
+    return minus(f"{float(weight):+.4f}")
 
 
 def _network(ax, weight, out, green, title):

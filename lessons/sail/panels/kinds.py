@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import noise, plotting
-from lessons.kit.page import Page, grid_table, in_full_alone, quiet, reading, table
+from lessons.kit.page import Page, grid_table, in_full_alone, minus, quiet, reading, table
 from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import byol, flow, resnets
@@ -166,7 +166,7 @@ def _cells(sweep, start, other):
     for steps in sweep.steps.values:
         above, error = resnets.apart(sweep, start, other, int(steps))
         doubt = "" if noise.Difference(above, error).is_news else " ?"
-        cells.append("–" if np.isnan(above) else f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−"))
+        cells.append("–" if np.isnan(above) else minus(f"{above:+.2f} ± {error:.2f}{doubt}"))
     return cells
 
 
@@ -200,7 +200,7 @@ def _beside(above, error):
 
 def in_words(above: float, error: float) -> str:
     """A difference in nats, and whether it is within the noise: within two standard errors."""
-    return f"{above:+.2f} ± {error:.2f}{noise.Difference(above, error).doubt()}".replace("-", "−")
+    return minus(f"{above:+.2f} ± {error:.2f}{noise.Difference(above, error).doubt()}")
 
 
 def bill() -> dict[str, int]:

@@ -2,7 +2,7 @@
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, minus, reading, said
 from lessons.kit.plotting import BLUE, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.sail.experiment import overlap
@@ -26,7 +26,7 @@ def curves(sweep: xarray.Dataset):
                        label="random start")
             ax.set_title(f"α = {alpha:g}, β = {beta:g}", fontsize=10)
             bump = overlap.bump(sweep).sel(alpha=alpha, beta=beta, steps=50, start="two starts")
-            told.append(f"α = {alpha:g}, β = {beta:g}: {float(bump):+.3f}".replace("-", "−"))
+            told.append(minus(f"α = {alpha:g}, β = {beta:g}: {float(bump):+.3f}"))
     shown = sweep.loss.sel(steps=50)
     axes[0, 0].set_ylim(0.9 * float(shown.min()), 1.05 * float(max(shown.max(), sweep.random_loss.sel(steps=50))))
     for ax in axes[-1]:

@@ -3,8 +3,3 @@ from lessons.kit.view import Axis
 
 ENDS = (-1.0, 2.0)  # of γ in the whole chapter
 GAMMA = Axis("γ, the share of A", *ENDS, ticks={-1: "−1", 0: "0", 0.5: "½", 1: "1", 2: "2"})
-
-
-def minus(text: str) -> str:
-    """Numbers with a true minus sign."""
-    return text.replace("-", "−")

@@ -6,7 +6,7 @@ from matplotlib.colors import LinearSegmentedColormap
 import data
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, minus, reading, said, table
 from lessons.kit.plotting import still
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import (
@@ -27,7 +27,7 @@ from lessons.kit.view import (
 )
 from lessons.kit.view.printed import COLOURS
 from lessons.sail.experiment import spirals
-from lessons.sail.panels.parts import ENDS, GAMMA, minus
+from lessons.sail.panels.parts import ENDS, GAMMA
 from lessons.start.algorithms import decision_map, grid
 
 EXTENT, SIDE = 1.2, 48  # of the plane, and of its picture in pixels

@@ -4,8 +4,8 @@ import numpy as np
 import seaborn
 import xarray
 
-from lessons.kit import plotting
-from lessons.kit.page import Markup, Page, said
+from lessons.kit import drawings, plotting
+from lessons.kit.page import Markup, Page, minus, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still, themed
 from lessons.kit.sweep import caption
 from lessons.task_arithmetic.experiment import mlp
@@ -13,6 +13,7 @@ from lessons.task_arithmetic.experiment.mlp import ANGLES, EVALUATED, LAYERS
 from lessons.task_arithmetic.panels.common import CHANCE, dotted
 
 SHOWN = 3  # digits
+ORIGIN = (0, 0)  # θ₀ in the drawings
 TAU_A, TAU_B = np.array((2.0, 0.4)), np.array((0.7, 1.8))  # two arrows of the drawings
 OUTSIDE = 0.5  # of the accuracy: up to it a network is said to know little
 _ALT_OF_ARROWS = """
@@ -31,10 +32,7 @@ def tasks(sweep: xarray.Dataset):
     shown = sorted(first)[:SHOWN]  # of different digits
     fig, axes = plotting.figure(len(EVALUATED), height=2.6)
     for ax, angle, x in zip(axes, EVALUATED, turned):
-        ax.imshow(x[shown].flatten(0, 1).numpy(), cmap="gray", vmin=0, vmax=1)
-        ax.set(xticks=[], yticks=[])
-        ax.set_title(f"{angle:g}°", fontsize=10.5)
-        ax.grid(False)
+        drawings.images(ax, x[shown].flatten(0, 1)[None], f"{angle:g}°")
     digits = ", ".join(str(int(label)) for label in y[shown])
     alt = f"The digits {digits}, upright and turned by {', '.join(f'{angle:g}°' for angle in ANGLES)}."
     return plotting.show(fig, alt, caption(sweep).split(";")[0] + ". 0° is the pretraining task.")
@@ -82,11 +80,6 @@ def reading_of_knowledge(sweep: xarray.Dataset) -> Page:
 
 # -- arrows ----------------------------------------------------------------------------------------
 
-def _arrow(ax, end, colour, start=(0, 0), line="-"):
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "linestyle": line,
-                                            "shrinkA": 0, "shrinkB": 0})
-
-
 def _plane(ax, title, networks, across=(-2.4, 3.3), up=(-0.9, 2.6)):
     """θ₀ and named points of the plane, {name: (place, colour)}."""
     for name, (place, colour) in {"θ₀": ((0, 0), BLACK), **networks}.items():
@@ -105,13 +98,13 @@ def arrows():
         ends = {"A": (TAU_A, BLUE), "B": (TAU_B, ORANGE), "sum": (lam * (TAU_A + TAU_B), GREEN)}
         _plane(ax, title, ends, across=(-0.8, 3.6))
         for end, colour in ends.values():
-            _arrow(ax, end, colour)
+            drawings.arrow(ax, ORIGIN, end, colour)
     for end, start in ((TAU_A, TAU_A + TAU_B), (TAU_B, TAU_A + TAU_B)):
         all_of_each.plot(*zip(start, end), color=GREY, linestyle=":", linewidth=1.2, marker="")
     half.plot(*zip(TAU_A, TAU_B), color=GREY, linestyle=":", linewidth=1.2, marker="")
     _plane(subtracted, "A, subtracted", {"A": (TAU_A, BLUE), "θ₀ − τ": (-TAU_A, GREEN)})
-    _arrow(subtracted, TAU_A, BLUE)
-    _arrow(subtracted, -TAU_A, GREEN)
+    drawings.arrow(subtracted, ORIGIN, TAU_A, BLUE)
+    drawings.arrow(subtracted, ORIGIN, -TAU_A, GREEN)
     return plotting.show(fig, said(_ALT_OF_ARROWS), "A drawing: the real weights have many thousand directions.")
 
 
@@ -124,7 +117,7 @@ def doubled():
         _plane(ax, written, {"A": (TAU_A, BLUE), "B": (TAU_B, ORANGE), "sum": ((ends[0] + ends[1]) / 2, GREEN)},
                across=(-0.6, 4.8), up=(-0.6, 3.9))
         for end, colour in zip(ends, (BLUE, ORANGE)):
-            _arrow(ax, end, colour)
+            drawings.arrow(ax, ORIGIN, end, colour)
             ax.plot(*end, color=colour, marker="s", markersize=11, markerfacecolor="none", linestyle="")
         ax.plot(*zip(*ends), color=GREY, linestyle="--", linewidth=1.4, marker="")
     below = "A drawing. Squares: the networks on the right-hand side of Eq. 2. The sum is half-way between them."
@@ -144,7 +137,7 @@ def kept_lam(of_base: dict[int, float], accuracies: dict[int, float]):
     names = [f"k = {k}" for k in of_base]
     for ax, values, colour in ((left, of_base, GREY), (right, accuracies, GREEN)):
         bars = ax.bar(names, list(values.values()), color=colour, width=0.6)
-        ax.bar_label(bars, [f"{value:.2f}".replace("-", "−") for value in values.values()], padding=2)
+        ax.bar_label(bars, [minus(f"{value:.2f}") for value in values.values()], padding=2)
         ax.grid(axis="x", visible=False)
         ax.margins(y=0.2)
     left.axhline(0, color=BLACK, linewidth=1, marker="")

@@ -5,7 +5,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import Markup, Page, paragraph, said
+from lessons.kit.page import Markup, Page, minus, paragraph, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import (
@@ -118,7 +118,7 @@ def edits(sweep: xarray.Dataset, prediction=None):
             "tries": ("Move the slider to both ends. Where is the green line highest?",
                       "Choose “all eight”. Where is it highest now?",
                       "Choose a single task, and move the slider below 0. What happens to the grey lines?"),
-            "controls": {"lam": slider("λ", {f"{lam:g}".replace("-", "−"): lam for lam in lams}, ASKED["lam"],
+            "controls": {"lam": slider("λ", {minus(f"{lam:g}"): lam for lam in lams}, ASKED["lam"],
                                        words=_words, ends=[("", "all subtracted"), ("", "all added")]),
                          "edit": chips("task vectors added", menu)},
             "hides": ["tasks added", "two standard errors", "pretraining task", "all other tasks", "added", "other"],

@@ -9,7 +9,7 @@ from torch import Tensor
 from lessons.checkpoints import naming, opening
 from lessons.checkpoints.folders import Checkpoint
 from lessons.kit import plotting
-from lessons.kit.page import Markup, Page, paragraph, said, table
+from lessons.kit.page import Markup, Page, minus, paragraph, said, table
 from lessons.kit.plotting import GREY, still
 from lessons.vit.experiment import example
 
@@ -40,7 +40,7 @@ def bytes_of(path: Path):
             letter = chr(byte) if part == 1 else ""
             ax.text(column + 0.5, row + 0.72, letter, ha="center", va="center", fontsize=9, fontweight="bold")
     for place, number in enumerate(numbers):
-        ax.text(4 * place + 2, 5.72, f"{number:.5f}".replace("-", "−"), ha="center", va="center", fontsize=9,
+        ax.text(4 * place + 2, 5.72, minus(f"{number:.5f}"), ha="center", va="center", fontsize=9,
                 fontweight="bold")
     names = {0.5: f"header length, 8 bytes:\nN = {data - 8:,}", 2.5: "header, N bytes:\nJSON, letter by letter",
              5.5: f"tensors: here {first},\n4 bytes for each number"}

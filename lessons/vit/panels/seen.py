@@ -4,9 +4,9 @@ import torch
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from lessons.kit import plotting
+from lessons.kit import drawings, plotting
 from lessons.kit.page import said
-from lessons.kit.plotting import GREEN, GREY, still
+from lessons.kit.plotting import GREEN, still
 from lessons.kit.view import Axis, Bars, Chart, Frame, Map, Spots, chips, key, percent, view
 from toy_models import tiny_vit
 
@@ -30,7 +30,7 @@ def cut(image: Tensor, side: int):
     for line in range(columns + 1):
         ax.plot([scale * side * line] * 2, [0, 58], color=GREEN, linewidth=1.5, marker="")
     left, half = scale * width + 24, (len(patches) + 1) // 2
-    ax.annotate("", (left - 5, 29), (left - 20, 29), arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 2})
+    drawings.arrow(ax, (left - 20, 29), (left - 5, 29))
     ax.add_patch(_frame(left, 1))
     ax.text(left + 6.5, 7.5, "class\ntoken", ha="center", va="center", fontsize=9)
     for place, patch in enumerate(patches):
