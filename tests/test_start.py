@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+import data
 from lessons.kit import experiment as kit
 from lessons.kit.predict import predict
 from lessons.linearity.experiment import mlp as chapter_1
@@ -55,14 +56,30 @@ def test_what_the_chapter_says_about_shared_and_separate_starts_is_measured(netw
         own = accuracy.sel(start=start)
         assert own.sel(alpha=1.0, task="i") > 0.95
         assert own.sel(alpha=0.0, task="j") > 0.95
-    upright = accuracy.sel(task="between")
+    upright = accuracy.sel(task="upright")
     half, ends = upright.sel(alpha=0.5), upright.sel(alpha=[0.0, 1.0])
     assert half.sel(start="one pretrained start") > max(0.95, ends.sel(start="one pretrained start").max())
     assert half.sel(start="two random starts") < ends.sel(start="two random starts").min() - 0.05
-    said = panels.what_you_saw(networks).text
-    assert "From one pretrained start, the midpoint beats A and B" in panels.what_you_saw(networks)._repr_html_()
+    start, test = experiment.after_the_shared_steps(), data.load("spirals", "test", angle=0.0)
+    said = panels.what_you_saw(networks, start).text
+    before = algorithms.accuracy(start(test.x), test.y)
+    assert before > ends.sel(start="one pretrained start").mean() and "the midpoint has it back" in said
+    assert "From one pretrained start, the midpoint beats A and B" in \
+        panels.what_you_saw(networks, start)._repr_html_()
     assert "From two random starts, the midpoint loses to A and B" in said
     assert f"the midpoint is {half.sel(start='two random starts').item():.2f}," in said
+
+
+def test_what_the_midpoint_knows_of_both_tasks_is_told(networks):
+    accuracy = experiment.run(networks).accuracy
+    page = panels.reading_of_both_tasks(networks)
+    assert accuracy.sel(alpha=0.5, start=experiment.STARTS[0], task=["i", "j"]).min() > panels.KNOWS
+    assert "From one start, the midpoint knows something of both tasks" in page._repr_html_()
+    for start in experiment.STARTS:
+        told = (f"{accuracy.sel(alpha=0.5, start=start, task=task).item():.2f}" for task in "ij")
+        assert all(number in page.text for number in told)
+    untrained = {start: (MLP([2, 32, 32, 2]), MLP([2, 32, 32, 2])) for start in experiment.STARTS}
+    assert "Does the midpoint know something of both tasks?" in panels.reading_of_both_tasks(untrained)._repr_html_()
 
 
 def test_units_with_one_number_are_alike_from_one_start_alone(networks):
@@ -93,7 +110,7 @@ def test_every_frame_of_the_panel_says_what_the_network_gets_right(networks, vie
     accuracy = experiment.run(networks).accuracy
     for start in experiment.STARTS:
         for alpha in (0.0, 0.5, 1.0):
-            frame = view.draw(start=start, alpha=alpha, points="between")
+            frame = view.draw(start=start, alpha=alpha, points="upright")
             assert f"α = {alpha:.2f}" in frame.alt
             assert all(f"{value:.3f}" in frame.alt for value in accuracy.sel(start=start, alpha=alpha).values)
 
@@ -104,17 +121,17 @@ def test_the_map_shows_both_sides_and_the_points_of_the_chosen_task(networks, vi
     network = experiment.between(networks[experiment.STARTS[0]], 0.5)
     lowest_row = algorithms.decision_map(network, algorithms.grid())[0].numpy()
     assert (first + second == 1).all() and (second[-1] == lowest_row).all(), "an image's first row is above"
-    upright = view.draw(start=experiment.STARTS[0], alpha=0.5, points="between")
+    upright = view.draw(start=experiment.STARTS[0], alpha=0.5, points="upright")
     assert not np.array_equal(frame.values["first arm"], upright.values["first arm"])
 
 
 def test_the_panel_opens_on_one_start_and_keeps_the_answer_until_the_guess(networks, view):
-    assert view.values == {"alpha": 0.5, "start": experiment.STARTS[0], "points": "between"}
+    assert view.values == {"alpha": 0.5, "start": experiment.STARTS[0], "points": "upright"}
     assert view.title == "From one pretrained start, the midpoint beats A and B on upright spirals"
     guess = predict("how accurate?")
     waiting = panels.decision_map(networks, guess)
     assert waiting.spec["prediction"]["at"] == {"start": 1, "alpha": 10}
-    upright = experiment.run(networks).accuracy.sel(start=experiment.STARTS[1], alpha=0.5, task="between").item()
+    upright = experiment.run(networks).accuracy.sel(start=experiment.STARTS[1], alpha=0.5, task="upright").item()
     assert guess.truth == upright
     shown = {mark.name for mark in waiting.marks if mark.parts} - set(waiting.hides)
     assert shown == {"first arm", "second arm", "chance", "A alone", "B alone"}

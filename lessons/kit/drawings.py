@@ -30,6 +30,7 @@ def images(ax: Axes, pictures, title: str = "", cmap: str = "gray_r", **settings
         cmap: a map of matplotlib's; by the usual one, 1 is black.
         settings: of `Axes.set`.
     """
+    pictures = np.asarray(pictures)
     count, height, width = pictures.shape
     row = pictures.swapaxes(0, 1).reshape(height, count * width)
     ax.imshow(row, cmap=cmap, vmin=0, vmax=1)

@@ -16,7 +16,7 @@ from lessons.start import algorithms
 from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 
 ARCHITECTURE = Architecture.of("MLP", widths=(2, 32, 32, 2))
-ANGLES = {"i": 45.0, "between": 0.0, "j": -45.0}
+ANGLES = {"i": 45.0, "upright": 0.0, "j": -45.0}
 STARTS = ("one pretrained start", "two random starts")
 ALPHAS = tuple(round(i / 20, 2) for i in range(21))
 SECONDS_OF_CHAPTER_1 = Profiles(quick=35, full=80)  # rough, on 2 cores, nothing kept
@@ -52,6 +52,11 @@ def ends(seed: int = 0, device: str = "auto") -> dict[str, tuple[MLP, MLP]]:
     return {start: (next(networks), next(networks)) for start in made}
 
 
+def after_the_shared_steps(seed: int = 0, device: str = "auto") -> MLP:
+    """The network from which both of the pair with "one pretrained start" went on: after 400 upright steps."""
+    return zoo.get(recipes(seed)[STARTS[0]][0].parent, device)
+
+
 def between(pair: tuple[MLP, MLP], alpha: float) -> MLP:
     """The network with weights α·θ_i + (1 − α)·θ_j."""
     network_i, network_j = pair
@@ -59,8 +64,7 @@ def between(pair: tuple[MLP, MLP], alpha: float) -> MLP:
 
 
 def run(networks: dict[str, tuple[MLP, MLP]]) -> xarray.Dataset:
-    """Accuracy of the interpolated networks: accuracy (start, alpha, task), tasks "i", "between" (upright spirals) and
-    "j"."""
+    """Accuracy of the interpolated networks: accuracy (start, alpha, task), tasks "i", "upright" and "j"."""
     tests = [data.load("spirals", "test", angle=angle) for angle in ANGLES.values()]
     accuracy = []
     for pair in networks.values():
