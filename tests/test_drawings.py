@@ -34,8 +34,14 @@ def test_the_arms_have_the_courses_colours_or_those_that_are_asked_for(ax):
     assert first.get_xydata().tolist() == x[:1].tolist() and second.get_xydata().tolist() == x[1:].tolist()
     assert [line.get_color() for line in ax.lines] == [colour for colour, _ in drawings.ARMS]
     assert ax.get_xlim() == ax.get_ylim() == (-1.5, 1.5)
-    drawings.arms(ax, x, y, 1.5, ("red", "blue"))
+    drawings.arms(ax, x, y, 1.5, colours=("red", "blue"))
     assert [line.get_color() for line in ax.lines[2:]] == ["red", "blue"]
+
+
+def test_every_fourth_point_is_one_of_each_arm_also_where_the_arms_take_turns(ax):
+    x = torch.arange(32.0).reshape(16, 2)
+    drawings.arms(ax, x, torch.arange(16) % 2, 40, every=4)
+    assert [line.get_xydata().tolist() for line in ax.lines] == [x[[0, 8]].tolist(), x[[1, 9]].tolist()]
 
 
 def test_accuracies_are_told_with_their_title_and_how_many_images_they_rest_on():

@@ -15,9 +15,10 @@ ARMS = ((COLOURS["class1"], "o"), (COLOURS["class2"], "s"))  # colour and marker
 
 
 def bare(ax: Axes, **settings) -> None:
-    """Axes for a picture: without ticks and grid; settings: of `Axes.set`."""
+    """Axes for a picture: without ticks, grid and frame; settings: of `Axes.set`."""
     ax.set(xticks=[], yticks=[], **settings)
     ax.grid(False)
+    ax.spines[:].set_visible(False)
 
 
 def images(ax: Axes, pictures, title: str = "", cmap: str = "gray_r", **settings) -> None:
@@ -45,7 +46,8 @@ def arrow(ax: Axes, start: Sequence[float], end: Sequence[float], colour: str = 
                                             "color": colour, **look})
 
 
-def arms(ax: Axes, x: Tensor, y: Tensor, extent: float, colours: Sequence[str] = (), size: float = 3.5) -> None:
+def arms(ax: Axes, x: Tensor, y: Tensor, extent: float, every: int = 1, colours: Sequence[str] = (),
+         size: float = 3.5) -> None:
     """Draw points of the two arms of Spirals, and show the plane around them.
 
     Args:
@@ -53,11 +55,12 @@ def arms(ax: Axes, x: Tensor, y: Tensor, extent: float, colours: Sequence[str] =
         x: (samples, 2).
         y: (samples,), 0 or 1.
         extent: of the plane that is shown, to each side of the origin.
+        every: 4 draws every fourth point of each arm.
         colours: of both arms, if not the course's.
         size: of the markers, in points.
     """
     for arm, (colour, marker) in enumerate(ARMS):
-        ax.plot(*x[y == arm].T.numpy(), color=colours[arm] if colours else colour, marker=marker, linestyle="",
+        ax.plot(*x[y == arm][::every].T.numpy(), color=colours[arm] if colours else colour, marker=marker, linestyle="",
                 markersize=size)
     bare(ax, aspect="equal", xlim=(-extent, extent), ylim=(-extent, extent))
 

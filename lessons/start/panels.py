@@ -33,7 +33,7 @@ def spirals():
     fig, axes = plotting.figure(3, height=3.1)
     for ax, task in zip(axes, ("i", "upright", "j")):
         points = data.load("spirals", "test", angle=experiment.ANGLES[task])
-        drawings.arms(ax, points.x[::4], points.y[::4], EXTENT)
+        drawings.arms(ax, points.x, points.y, EXTENT, every=4)
         ax.set_title(TASKS[task].capitalize())
     alt = "Three pictures of two spiral arms: turned by +45°, upright, and turned by −45°."
     return plotting.show(fig, alt, "Computed here: test points of every task (generated).")
@@ -53,7 +53,7 @@ def predictions(network, test):
         correct = algorithms.accuracy(network(test.x), test.y)
     colours = LinearSegmentedColormap.from_list("arms", [colour for colour, _ in drawings.ARMS])
     ax.imshow(second, origin="lower", extent=(-EXTENT, EXTENT) * 2, cmap=colours, alpha=0.35)
-    drawings.arms(ax, test.x[::4], test.y[::4], EXTENT)
+    drawings.arms(ax, test.x, test.y, EXTENT, every=4)
     alt = ("The plane in the colours of the arms that the network predicts, with the points of the task as dots: "
            f"{correct:.1%} of them lie on their own colour.")
     return plotting.show(fig, alt, f"Computed here: {len(test.x):,} test points (generated), every fourth is drawn.")

@@ -209,7 +209,7 @@ def between_kinks(across: list[Kinks], x: Tensor, y: Tensor):
     for ax, of_eta in zip(axes, across):
         red = np.where(of_eta.cells, 1.0, np.nan)
         ax.imshow(red, extent=(-EXTENT, EXTENT) * 2, origin="lower", cmap="Reds", vmin=0, vmax=1.6)
-        drawings.arms(ax, x, y, EXTENT, (GREY, GREY), size=3)
+        drawings.arms(ax, x, y, EXTENT, colours=(GREY, GREY), size=3)
         ax.plot(*x[torch.tensor(of_eta.points)].T.numpy(), color=RED, marker="o", linestyle="", markersize=9,
                 markerfacecolor="none", markeredgewidth=1.8)
         ax.set(title=f"η = {of_eta.eta:g}", xlabel=f"{int(of_eta.points.sum())} of {len(x)} points across a kink")

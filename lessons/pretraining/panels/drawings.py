@@ -15,12 +15,6 @@ from lessons.pretraining.experiment import labels, line
 SIDE = 28  # pixels of a digit
 
 
-def _bare(ax, **settings):
-    """Axes for a picture: no ticks, no grid, no frame."""
-    drawings.bare(ax, **settings)
-    ax.spines[:].set_visible(False)
-
-
 def _image(ax, pixels, x, y, size, **settings):
     """An image of a digit, in the middle of a square of this size."""
     half = size / 2
@@ -54,7 +48,7 @@ def three_ways():
             ax.annotate(f"random {number + 1}" if way == "strangers" else "", start, xytext=(0, -16),
                         textcoords="offset points", ha="center", fontsize=9)
         ax.scatter(0, 0, s=90 * (way != "strangers"), color=GREY, zorder=4)
-        _bare(ax, xlim=(-0.35, 3.2), ylim=(-1.25, 1.25), aspect="equal", title=capital(way), xlabel=words)
+        drawings.bare(ax, xlim=(-0.35, 3.2), ylim=(-1.25, 1.25), aspect="equal", title=capital(way), xlabel=words)
     each = "; ".join(f"{way}: {words}" for way, words in _WAYS.items())
     turned = " and ".join(f"{angle:g}°" for angle in line.ANGLES)
     return plotting.show(fig, f"Three drawings of two networks, A and B, that learn digits turned by {turned}. {each}.",
@@ -115,7 +109,7 @@ def two_orders():
             ax.scatter(places, [height] * len(places), s=220, color="white", edgecolors=BLACK, zorder=4)
         for height, name in enumerate(("inputs", "units", "outputs")):
             ax.text(-2.6, height, name, va="center")
-        _bare(ax, xlim=(-2.6, 1.8), ylim=(-0.3, 2.3), title=title)
+        drawings.bare(ax, xlim=(-2.6, 1.8), ylim=(-0.3, 2.3), title=title)
     alt = ("Two drawings of a layer with three units between inputs and outputs. Left, the units are in the order 1, "
            "2, 3, and right in the order 3, 1, 2. Each keeps all its lines, below and above.")
     return plotting.show(fig, alt, "The thicker a line, the larger its weight.")
@@ -141,7 +135,7 @@ def plan(axes_of: Mapping[str, tuple], shapes: Mapping[str, Sequence[int]]):
         ax.text(-0.1, 0.5, f"rows: {rows}", rotation=90, ha="center", va="center", color=colours[rows])
         ax.text(0.5, 1.1, f"columns: {columns}", ha="center", va="center", color=colours[columns])
         ax.text(0.5, 0.5, f"{key}\n{' × '.join(map(str, shapes[key]))}", ha="center", va="center")
-        _bare(ax, xlim=(-0.2, 1.08), ylim=(-0.05, 1.2))
+        drawings.bare(ax, xlim=(-0.2, 1.08), ylim=(-0.05, 1.2))
     told = "; ".join(f"{key}: rows {axes_of[key][0]}, columns {axes_of[key][1]}" for key in weights)
     return plotting.show(fig, f"The weights as rectangles. {told}.", "Sides of one colour must be permuted alike. Grey "
                                                                      "sides must stay as they are.")
@@ -167,7 +161,7 @@ def seen(x: Tensor, features_a: Tensor, features_b: Tensor, order: Tensor | None
         means = (features / features.sum(0).clamp_min(1e-12)).T @ x.flatten(1)
         for number, ax in enumerate(of_row):
             ax.imshow(means[number].reshape(SIDE, SIDE), cmap="Purples")
-            _bare(ax)
+            drawings.bare(ax)
             if first:
                 ax.set_title(f"{number + 1}", loc="center", fontsize=10)
         of_row[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10.5)
@@ -194,7 +188,7 @@ def shuffled_labels():
     fig, axes = plotting.figure(DIGITS_SHOWN, height=1.75)
     for ax, image, right, wrong in zip(axes, true.x, true.y.tolist(), random.y.tolist()):
         drawings.images(ax, image.reshape(1, SIDE, SIDE))
-        _bare(ax, xlabel=f"true {right}\nshuffled {wrong}")
+        drawings.bare(ax, xlabel=f"true {right}\nshuffled {wrong}")
     pairs = ", ".join(f"{right} and {wrong}" for right, wrong in
                       zip(true.y[:DIGITS_SHOWN].tolist(), random.y[:DIGITS_SHOWN].tolist()))
     return plotting.show(fig, f"{DIGITS_SHOWN} upright digits with their true and their shuffled labels: {pairs}.",
@@ -215,7 +209,7 @@ def chords():
             ax.annotate(name, (place, half ** 2), xytext=(13 * np.sign(place), -4), textcoords="offset points",
                         ha="center")
         ax.annotate("δ", (0, half ** 2 / 2), xytext=(8, 0), textcoords="offset points", va="center", color=GREEN)
-        _bare(ax, title="A and B far apart" if half == 1 else "Half as far: δ is a quarter", xlabel="weights")
+        drawings.bare(ax, title="A and B far apart" if half == 1 else "Half as far: δ is a quarter", xlabel="weights")
     alt = ("Two drawings of a parabola with a dashed straight line between its values at A and B. δ is the distance "
            "from this line down to the parabola at the midpoint. Right, A and B are half as far apart, and δ is a "
            "quarter.")
@@ -241,7 +235,7 @@ def steps_on_parabolas(products: Sequence[float] = (0.5, 1.5, 2.2), steps: int =
         ax.plot(places, product * places ** 2 / 2, color=colour, marker="o", linewidth=1.2)
         ax.annotate("start", (1, product / 2), xytext=(10, -2), textcoords="offset points", color=colour)
         ends = "overshoots more and more" if product > 2 else "overshoots and settles" if product > 1 else "settles"
-        _bare(ax, title=f"η · curvature = {product:g}", xlabel=ends)
+        drawings.bare(ax, title=f"η · curvature = {product:g}", xlabel=ends)
         told.append(f"{product:g}: {', '.join(f'{place:.2f}' for place in places)}")
     alt = ("Gradient descent on a parabola, for several values of η times its curvature. Places after each step, "
            f"{'; '.join(told)}.")
