@@ -2,6 +2,7 @@
 from lessons.kit.sweep import at
 from lessons.resnet import experiment
 from lessons.resnet.algorithms import TREATMENTS
+from lessons.resnet.panels.amounts import TREATMENT
 
 
 def compare(page, said):
@@ -21,7 +22,7 @@ def compare(page, said):
         assert f"{treatment}: gap {block.gap_mean.item():.3f}" in batchnorm
         assert f"accuracy of the midpoint {right:.3f}" in batchnorm
     for amount in amounts.amount.values:
-        part = at(amounts, treatment="interpolated", alpha=0.5, amount=amount)
+        part = at(amounts, treatment=TREATMENT, alpha=0.5, amount=amount)
         share = (part.gap_mean / part.own_mean).sel(layer="block 8").item()
         assert f"pretrained on {amount}" in pretraining and f"{share:.3f} in block 8" in pretraining
     assert f" {own.confidence.sel(task='i').values[0]:.3f};" in answers
