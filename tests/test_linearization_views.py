@@ -73,7 +73,7 @@ def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
     ("rules", {"start": rule.ELSEWHERE}, "From here the rule is on in hardly any step, and the error jumps when it is"),
     ("subsets", {"measure": "risk"}, "At every σ, subsets with a small predicted error train further"),
     ("subsets", {"net": subsets.WIDE, "training": subsets.OWN},
-     "At a large σ, subsets with a large condition number train further; at a small σ it cannot be told"),
+     "At a large σ, subsets with a large condition number train further; at a small σ that is within the noise"),
     ("subsets", {"measure": "weights"}, "Subsets with a large number of weights train further"),
     ("arms", {"arm": "λ = 1"}, "Here merged networks of a strong λ lose to the usual ones, on both kinds of tasks"),
     ("arms", {"arm": merging.BACK},
@@ -103,7 +103,7 @@ def test_what_lambda_is_said_to_do(early, accuracy, title):
     ([1.0, 0.5, 0.1], [[0.9, 0.4], [0.8, 0.8], [0.7, 0.6]],
      "LoRA’s kernel comes near the whole one with the rank"),
     ([0.3, 0.3, 0.2], [[np.nan, 0.4], [0.8, 0.8], [0.7, 0.6]],
-     "Whether LoRA’s kernel comes near the whole one cannot be told, and its networks are less linear")])
+     "That LoRA’s kernel comes nearer the whole one is within the noise, and its networks are less linear")])
 def test_what_lora_is_said_to_do(far, bent, title):
     assert lora.finding_of_lora(np.array(far), np.full(3, 0.1), np.array(bent), 0.5) == title
 
@@ -113,7 +113,7 @@ def test_what_lora_is_said_to_do(far, bent, title):
     ([9, 1], [-9, 1], "Here, on turned digits, merged tangents beat merged networks with some numbers of tasks; on "
                       "permuted pixels, merged tangents lose to merged networks with some numbers of tasks"),
     ([9, -9], [1, 1], "Here, on turned digits, merged tangents beat merged networks or lose to them, depending on the "
-                      "number of tasks; on permuted pixels, merged tangents cannot be told from merged networks")])
+                      "number of tasks; on permuted pixels, merged tangents are within the noise of merged networks")])
 def test_what_an_arm_is_said_to_do(turned, permuted, title):
     leads = {family: [Difference(lead / 100, 0.02) for lead in of_family]
              for family, of_family in zip(merging.FAMILIES, (turned, permuted))}
@@ -126,8 +126,9 @@ def test_what_an_arm_is_said_to_do(turned, permuted, title):
     ([0.9, -0.9, 0.9], "Whether subsets with a small condition number train further or less far depends on σ"),
     ([0.9, 0.9, 0.9], "At every σ, subsets with a small condition number train further"),
     ([-0.9, -0.9, -0.9], "Subsets with a large condition number train further at every σ"),
-    ([0.9, 0.1, 0.0], "At some σ, subsets with a small condition number train further; at others it cannot be told"),
-    ([0.1, 0.1, 0.0], "That the condition number tells anything of training cannot be told")])
+    ([0.9, 0.1, 0.0], "At some σ, subsets with a small condition number train further; at others that is within "
+                      "the noise"),
+    ([0.1, 0.1, 0.0], "What the condition number tells of training is within the noise")])
 def test_what_correlations_are_called(orders, title):
     assert layers.finding_of_orders(np.array(orders), 15, "condition") == title
 

@@ -23,7 +23,7 @@ MADE = {"spirals": spirals.starts, "gamma": gamma.along, "table": table_panels.b
 OPENINGS = {
     "spirals": "No mixture between these two is a better start than random weights",
     "gamma": "One parent alone has nearly all that the best mixture gains over random weights",
-    "table": "SAIL’s mixture cannot be told from the best parent alone, and is ahead of scratch",
+    "table": "SAIL’s mixture is within the noise of the best parent alone, and is ahead of scratch",
     "width": "Number the units anew: whole units give the same, units between neighbours do not",
     "theory": "With one parameter the claim is wrong: a random start is near far more often than it allows",
     "depth": "Shorter steps begin with a lower loss, but in the end no length is clearly more accurate",
@@ -95,7 +95,7 @@ def pair(loss, accuracy):
     ([0.2, 0.8, 0.3, 0.8, 0.3], [0.5, 0.1, 0.4, 0.1, 0.5],
      "Between the parents and beyond them lie better starts than either of them"),
     ([0.9, 0.8, 0.6, 0.8, 0.9], [0.1] * 5,
-     "The best mixture has a lower loss than either parent, no accuracy that can be told from theirs")])
+     "The best mixture has a lower loss than either parent, but is as accurate within the noise")])
 def test_what_mixtures_add_to_a_parent(loss, accuracy, title):
     assert gamma.finding_of_gamma(*pair(loss, accuracy), 50)[0] == title
 
@@ -108,7 +108,7 @@ def test_no_share_is_drawn_of_a_gain_that_is_within_the_noise(views):
 
 @pytest.mark.parametrize("over_parent, over_scratch, title", [
     (0.1, 0.1, "SAIL’s mixture is ahead of the best parent alone and of scratch"),
-    (0.0, 0.0, "SAIL’s mixture cannot be told from the best parent alone or from scratch"),
+    (0.0, 0.0, "SAIL’s mixture is within the noise of the best parent alone and of scratch"),
     (-0.1, -0.1, "SAIL’s mixture is behind the best parent alone and scratch"),
     (0.0, 0.1, OPENINGS["table"]),
     (0.1, -0.1, "SAIL’s mixture is ahead of the best parent alone, but is behind scratch")])
@@ -150,7 +150,7 @@ def test_where_sums_of_rows_matter():
     plain = "In the plain network mixed layers begin near chance, and"
     assert depth.finding_in_plain(np.array([0.1]), 0.8, 0.9) == f"{plain} end behind its two ends alone"
     assert depth.finding_in_plain(np.array([0.1]), 0.9, 0.9) == \
-        f"{plain} in the end cannot be told from its two ends alone"
+        f"{plain} end within the noise of its two ends alone"
 
 
 def test_when_the_nearest_point_is_the_best_start():

@@ -73,7 +73,7 @@ def finding_of_lora(far: np.ndarray, reach: np.ndarray, bent: np.ndarray, level:
     """
     nears = far[-1] + reach[-1] < far[0] - reach[0]
     first = "LoRA’s kernel comes near the whole one with the rank" if nears else \
-        "Whether LoRA’s kernel comes near the whole one cannot be told"
+        "That LoRA’s kernel comes nearer the whole one is within the noise"
     measured = np.isfinite(bent).all(1)
     above = (bent > level).all(1)[measured]
     if above.all():

@@ -142,8 +142,9 @@ def _verb(leads):
         return "beat {}" if all(ahead) else "lose to {}"
     if any(ahead) and any(behind):
         return "beat {} or lose to them, depending on the number of tasks"
-    some = "with some numbers of tasks"
-    return f"beat {{}} {some}" if any(ahead) else f"lose to {{}} {some}" if any(behind) else "cannot be told from {}"
+    if not any(ahead) and not any(behind):
+        return "are within the noise of {}"
+    return f"{'beat' if any(ahead) else 'lose to'} {{}} with some numbers of tasks"
 
 
 # -- still pictures -------------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def reading_of_length(sweep: xarray.Dataset) -> Page:
     level = Difference.of(float(turned.sel(arm=_best_short(turned))), float(turned.sel(arm=NETWORK)),
                           merging.images_of(sweep, count))
     if not level.is_news:
-        told.append("On turned digits, whole and short ones at their best cannot be told apart.")
+        told.append("On turned digits, whole and short ones at their best are within the noise of each other.")
     return reading("Was it their length?", " ".join(told), whole=whole, short=short)
 
 

@@ -109,11 +109,11 @@ def finding_of_orders(orders: np.ndarray, count: int, measure: str) -> str:
     if down.all():
         return f"Subsets with a large {about} train further" + (" at every σ" if measure == "condition" else "")
     if up.any():
-        return f"At some σ, subsets with a small {about} train further; at others it cannot be told"
+        return f"At some σ, subsets with a small {about} train further; at others that is within the noise"
     if down.any():
-        return f"At a large σ, subsets with a large {about} train further; at a small σ it cannot be told" \
+        return f"At a large σ, subsets with a large {about} train further; at a small σ that is within the noise" \
             if down[-1] and not down[0] else f"At some σ, subsets with a large {about} train further"
-    return f"That the {about} tells anything of training cannot be told"
+    return f"What the {about} tells of training is within the noise"
 
 
 def of_measure(part: xarray.Dataset, measure: str, sigma: float) -> np.ndarray:

@@ -152,8 +152,7 @@ def finding_in_plain(at_once: np.ndarray, end: float, ends_alone: float) -> str:
         end, ends_alone: accuracy after the last step, with the sum that is chosen and of the two ends alone.
     """
     lead = Difference.of(end, ends_alone, TEST)
-    beside = "in the end cannot be told from" if not lead.is_news else \
-        "end ahead of" if lead.value > 0 else "end behind"
+    beside = "end within the noise of" if not lead.is_news else "end ahead of" if lead.value > 0 else "end behind"
     begin = "begin near chance" if at_once.max() < NEAR_CHANCE else "do not all begin near chance"
     return f"In the plain network mixed layers {begin}, and {beside} its two ends alone"
 

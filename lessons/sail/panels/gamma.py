@@ -162,7 +162,7 @@ def finding_of_gamma(part: xarray.Dataset, random: xarray.DataArray, steps: int)
         if loss[best] < loss[parent] and adds.is_news and adds.value > 0:
             better.append(where)
     if not better:
-        return "The best mixture has a lower loss than either parent, no accuracy that can be told from theirs", True
+        return "The best mixture has a lower loss than either parent, but is as accurate within the noise", True
     where = " and ".join(better) if len(better) == 2 else better[0].replace("them", "the parents")
     return f"{capital(where)} lie better starts than either of them", True
 

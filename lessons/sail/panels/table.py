@@ -178,11 +178,11 @@ def _charts(steps_values, room):
 
 def finding_of_starts(over_parent: Difference, over_scratch: Difference) -> str:
     """How accurate SAIL's mixture is beside the best parent alone and beside scratch."""
-    ways = ["cannot be told from" if not lead.is_news else "is ahead of" if lead.value > 0 else "is behind"
+    ways = ["is within the noise of" if not lead.is_news else "is ahead of" if lead.value > 0 else "is behind"
             for lead in (over_parent, over_scratch)]
     beside, scratch = ways
     if beside == scratch:
-        link = {"cannot be told from": "or from", "is ahead of": "and of", "is behind": "and"}[beside]
+        link = {"is within the noise of": "and of", "is ahead of": "and of", "is behind": "and"}[beside]
         return f"SAIL’s mixture {beside} the best parent alone {link} scratch"
     return f"SAIL’s mixture {beside} the best parent alone, {'but' if 'behind' in scratch else 'and'} {scratch} scratch"
 
