@@ -1,6 +1,7 @@
-"""The chapter's measurements, a file a question: the `bell`, where its `peak` is, the `theorem`, the `plane`, the
-number of `tasks`, `storage`, the ResNets of `resnet`; and the `numbers` that the ledger keeps of them."""
-from lessons.cart.experiment import bell, numbers, peak, plane, resnet, storage, tasks, theorem
+"""The chapter's measurements, a file a question: the `bell`, where its `peak` is, the tasks of chapter 7 (`several`),
+the `theorem`, the `plane`, the number of `tasks`, `storage`, the ResNets of `resnet`; and the `numbers` that the ledger
+keeps of them."""
+from lessons.cart.experiment import bell, numbers, peak, plane, resnet, several, storage, tasks, theorem
 from lessons.cart.experiment.numbers import claims
 from lessons.kit import experiment
 from lessons.kit.experiment import Collection
@@ -10,7 +11,7 @@ RESNETS = (0, 1, 2)  # seeds of the ResNets, which take long to train
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Say which data there are, what has to be trained, and about how long that takes."""
-    sentences = [*_sources(profile, seed), bell.estimate(profile, seed)]
+    sentences = [*_sources(profile, seed), bell.estimate(profile, seed), several.estimate(profile, seed)]
     if profile == "full":
         sentences.append(resnet.estimate(seed))
     experiment.announce(*sentences)
