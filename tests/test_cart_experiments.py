@@ -10,7 +10,7 @@ import xarray
 from lessons import suites
 from lessons.cart import algorithms, experiment, panels
 from lessons.cart.algorithms.spectra import Spectra, shifted
-from lessons.cart.experiment import bell, grid, numbers, peak, plane, readings, resnet, storage, tasks, theorem
+from lessons.cart.experiment import bell, grid, numbers, peak, plane, readings, resnet, several, storage, tasks, theorem
 from lessons.kit import archive, claims
 from lessons.kit.predict import predict
 from lessons.kit.view.widget import MOST_FRAMES
@@ -21,6 +21,7 @@ SMALL = bell.Settings(size=400, test_images=40, shares=(0.0, 0.5, 1.0), num_task
                       rotated_size=400, directions=(0, 4, 12, 32, 128))
 SMALL_PEAK = peak.Settings({name: peak.Case(case.digits, case.outputs, 3, size=200) for name, case in peak.CASES.items()
                             if name in (peak.USUAL, peak.FEW_DIGITS)}, images=20, directions=(0, 1, 4, 12, 32))
+SMALL_SEVERAL = several.Settings(size=200, images=20, directions=(0, 4, 12))
 SMALL_TASKS = tasks.Settings(num_tasks=3, counts=(2, 3), subsets=2, methods=tuple(tasks.GRIDS), images=30, size=400)
 ONE_IMAGE = 0.026  # of 40 may lie on the border
 
@@ -38,6 +39,7 @@ def small(standin_folder_session):
         patch.setitem(tasks.PROFILES, "quick", SMALL_TASKS)
         patch.setitem(theorem.PROFILES, "quick", theorem.Settings(SMALL, trials=5))
         patch.setitem(peak.PROFILES, "quick", SMALL_PEAK)
+        patch.setitem(several.PROFILES, "quick", SMALL_SEVERAL)
         yield
 
 
@@ -120,8 +122,8 @@ def test_one_suite_has_its_own_tasks_and_layers(sweep):
         readings.one(sweep, setting="another")
 
 
-@pytest.mark.parametrize("run", [bell.run, bell.run_widths, peak.run, theorem.run, plane.run, tasks.run, storage.run,
-                                 resnet.run, resnet.run_tasks, resnet.run_storage, experiment.claims,
+@pytest.mark.parametrize("run", [bell.run, bell.run_widths, peak.run, several.run, theorem.run, plane.run, tasks.run,
+                                 storage.run, resnet.run, resnet.run_tasks, resnet.run_storage, experiment.claims,
                                  experiment.announce])
 def test_an_unknown_profile_is_refused(run):
     with pytest.raises(ValueError, match="unknown profile 'slow'"):
@@ -340,6 +342,20 @@ def test_a_case_holds_the_accuracy_of_the_merged_networks_with_the_output_layer_
             network = MLP.from_state(shifted(spectra.origin, totals, 2.0))
             right = [(network(x).argmax(1) == y).double().mean().item() for x, y in trained.test]
             assert accuracy == pytest.approx(np.mean(right), abs=0.02)  # one of 60 images may lie on the border
+
+
+def test_chapter_7s_tasks_are_measured_like_the_other_cases_with_ties_beside_them():
+    sweep = several.run("quick", 0).sel(case=several.CASE)
+    loaded = several.suite_of(SMALL_SEVERAL).load(images=20)
+    part = sweep.sel(head=peak.HEADS[0], rank=12.0, how=grid.HOWS[0])
+    merged = cart(loaded.base, loaded.finetuned, scale=part.lam.item(), rank_ratio=12 / bell.WIDTH)
+    assert part.accuracy.item() == pytest.approx(loaded.accuracy(merged).mean(), abs=0.02)
+    tried = {}
+    for density in several.TIES["ties"].values:
+        for scale in several.TIES["ties"].scales:
+            merged = merge("ties", loaded.base, loaded.finetuned, scale=scale, density=density)
+            tried[loaded.accuracy(merged, "held-out").mean()] = loaded.accuracy(merged).mean()
+    assert sweep.ties.item() == pytest.approx(tried[max(tried)], abs=0.02)
 
 
 def test_five_digits_have_five_labels_and_their_networks_five_outputs():

@@ -7,6 +7,7 @@ import pytest
 import torch
 import yaml
 
+from lessons.cart.panels.centring import CLEAR
 from lessons.kit import archive, claims, sweep
 from lessons.kit.claims import Claim, Condition, Verdict, __main__, judge, model, page
 from lessons.kit.experiment import Collection, Experiment
@@ -85,6 +86,9 @@ def test_what_chapter_8_counts_over_seeds_is_so():
     assert (cart_2["truncated_over_cart_head_cut"] > 0).all() and len(cart_2["best"]) == 10
     assert (cart_2["task_arithmetic"] > cart_2["best"]).sum() == 8
     assert 0 < (cart_2["truncated_over_cart_head_whole"] < 0).sum() < 10
+    assert len(cart_2["eight_cart"]) == 10 and 0 < (cart_2["eight_cart_over_truncated_head_cut"] < 0).sum() < 10
+    for name in ("truncated", "task_arithmetic", "ties"):
+        assert (cart_2["eight_cart"] - cart_2[f"eight_{name}"] >= CLEAR).all(), name
     assert (cart_4["10_digits_4_tasks_first"] == 11).sum() == 9 and (cart_4["10_digits_4_tasks_large"] == 10).all()
     assert (cart_4["8_tasks_best_head_whole"] - cart_4["8_tasks_large"] >= 4).all()
     assert (cart_4["10_digits_4_tasks_left_at_32"] < 0.5).all()
