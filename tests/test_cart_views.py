@@ -324,23 +324,22 @@ def test_what_a_task_keeps_for_its_bytes(rank, title, views):
     assert frame.values["merged"] == [pytest.approx(total / (8 * sweep.model_bytes.item()))]
 
 
-def test_the_predictions_are_asked_where_the_views_show_the_answer(sweep):
+def test_the_predictions_are_asked_where_the_views_show_the_answer(sweep, eight, sets):
     guess = predict(bell.question(sweep))
     directions.directions(sweep, guess)
     part = readings.one(sweep, setting=bell.DISJOINT)
     truth = part.accuracy.sel(how=HOWS[0], part="test", lam=3.0, rank=0.03).mean().item()
     assert guess.truth == pytest.approx(truth) and guess.at["rank"] == 0.03
-    cases = experiment.peak.run("full", 0)
     guess = predict(levels.question(sweep))
     levels.levels(sweep, guess)
     assert guess.truth == pytest.approx(part.average.sel(part="test").mean().item()) and guess.at == {"share": 1.0}
-    guess = predict(centring.question(cases))
-    centring.bell(cases, guess)
-    at_twelve = cases.sel(case="8 tasks", head=peak.HEADS[1], how=HOWS[0], rank=12.0)
-    assert guess.truth == pytest.approx(at_twelve.accuracy.item()) and guess.at == {"rank": 12.0}
-    guess = predict(centring.question_of_centring(cases))
-    view = centring.centring(cases, guess)
-    assert guess.truth == pytest.approx(centring.best_of(cases, "8 tasks", peak.HEADS[0])[1])
+    guess = predict(centring.question(eight))
+    centring.bell(eight, guess)
+    at_ten = eight.sel(case=several.CASE, head=peak.HEADS[1], how=HOWS[0], rank=10.0)
+    assert guess.truth == pytest.approx(at_ten.accuracy.item()) and guess.at == {"rank": 10.0}
+    guess = predict(centring.question_of_centring(sets))
+    view = centring.centring(sets, guess)
+    assert guess.truth == pytest.approx(centring.best_of(sets, "8 tasks", peak.HEADS[0])[1])
     assert guess.at == {"head": peak.HEADS[0], "case": "8 tasks"} == {name: view.values[name] for name in guess.at}
     guess = predict("By how many points?", low=-5, high=30, step=1)
     view = overlap.overlap(sweep, guess)

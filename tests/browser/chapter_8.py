@@ -1,9 +1,10 @@
 """What the pictures of chapter 8 say, beside what was measured."""
 import re
 
-from lessons.cart.experiment import bell, peak
+from lessons.cart.experiment import bell, peak, several
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.panels.bell import levels_of
+from lessons.cart.panels.centring import together
 from lessons.cart.panels.overlap import permutations_of
 
 
@@ -12,7 +13,7 @@ def compare(page, said):
     levels, cart, centring, *_ = said
     part = list(permutations_of(bell.run("quick", 0)).values())[-2]
     assert f"average {levels_of(part)['average']:.3f}, pretrained" in levels
-    cases = peak.run("quick", 0)
+    cases = together(peak.run("quick", 0), several.run("quick", 0))
     for told in (cart, centring):
         case, head = re.search(r"\. ([^.]*?), (output layer [^.]*)\. With", told).groups()
         accuracy = cases.accuracy.sel(case=case, head=head).isel(rank=-2)
