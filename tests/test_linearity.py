@@ -386,6 +386,10 @@ def test_figures_have_words_made_of_their_data_and_are_kept(sweep, standin_folde
         lines.figure_13(sweep, pairs=["none"])
 
 
+def test_only_a_figure_with_several_alphas_says_in_which_order_they_come(sweep):
+    assert "left to right" in lines.figure_14(sweep).data and "left to right" not in lines.figure_3(sweep).data
+
+
 def test_worst_finds_the_largest_share_of_the_own_distance(sweep):
     pair, layer = algorithms.worst(sweep.gap_mean, sweep.own_mean)
     share = sweep.gap_mean / sweep.own_mean
@@ -441,7 +445,11 @@ def test_causes_are_measured_shown_and_said(sweep, session_sweep):
     numbers = causes.summary(found)
     assert f"{numbers['kinks_output']:.0%}" in causes_panels.causes(found).data
     assert f"{numbers['handed_on_output']:.0%} was inherited from below" in causes_panels.reading_of_causes(found).text
-    assert f"layer 3 repaired {numbers['left_after_layer_3']:.0%}" in causes_panels.reading_of_repairs(found).text
+    repairs = causes_panels.reading_of_repairs(found)
+    assert f"with layer 3 repaired {numbers['left_after_layer_3']:.0%}" in repairs.text
+    assert ("is gone once layer 2 is repaired" in repairs.page) == (numbers["left_after_layer_2"] < 0.5)
+    of_all = found.assign(handed_on=0 * found.handed_on + 0.9), found.assign(handed_on=0 * found.handed_on + 0.1)
+    assert ["For every pair" in causes_panels.reading_of_causes(one).text for one in of_all] == [True, False]
 
 
 def test_other_data_are_measured_shown_and_said(sweep, session_sweep):
@@ -470,10 +478,12 @@ def test_the_readings_say_this_sweeps_numbers_and_judge_them(sweep):
     text = lines.reading_of_coef(sweep).text
     assert f"images run from {least:.3f} to {largest:.3f}" in text
     flat = 0 * sweep.gap_mean
-    for share, coef, verdict in ((0.1, 0.9, "Agrees with"), (0.2, 0.8, "Does not agree here with")):
+    for share, coef, of_gap, of_coef in ((0.1, 0.9, "Agrees with", "Agrees in part with"),
+                                         (0.1, 1.1, "Agrees with", "Agrees with"),
+                                         (0.2, 0.8, "Does not agree here with", "Does not agree here with")):
         made_up = sweep.assign(gap_mean=share * sweep.own_mean + flat, coef_mean=coef + flat)
-        for page in (lines.reading_of_the_gap(made_up), lines.reading_of_coef(made_up)):
-            assert page.text.startswith(verdict)
+        assert lines.reading_of_the_gap(made_up).text.startswith(of_gap)
+        assert lines.reading_of_coef(made_up).text.startswith(of_coef)
 
 
 def test_the_plane_of_the_networks_keeps_most_of_their_variance(sweep, standin_folder_session, monkeypatch):

@@ -474,7 +474,7 @@ _PLACES = [
     Wrong(_of_shares(lambda share: share.max("alpha").argmax(["pair", "layer"])),
           "argmax gives the two places as numbers, in a dict. Asked are the names there, as (pair, layer)."),
     Wrong(_of_shares(lambda share: (_place(share)[0], share.layer[-1].item())),
-          "The pair is right, but you took its last layer. That is often the worst, but nothing guarantees it."),
+          "The pair is right, but you took its last layer. The worst can be any."),
     Wrong(_of_shares(_alpha_for_layer),
           "You looked up the place along α among the layers. The axes are (pair, alpha, layer): layers come third."),
     Wrong(_of_shares(_by_averages),
@@ -555,20 +555,21 @@ EXERCISES = [
         "1.6", "what spoils the output?", 4, "b",
         wrong=[
             Wrong("a",
-                  "Look again at the two numbers that you measured for the output: its own cross term is a small part "
-                  "of the error of its input."),
+                  "Look again at the two numbers that you measured for the output: its own cross term is much smaller "
+                  "than what it inherits from below."),
             Wrong("c",
                   "It is the other way round: without a ReLU the output layer has no kinks of its own. It is linear in "
                   "its weights and linear in its inputs."),
             Wrong("d",
-                  "A network that is poor at its task could still lie on the mix of the two: the gap compares "
-                  "features with features, and asks no label."),
+                  "Two networks that are poor at their tasks could still have features that mix exactly: the gap "
+                  "compares features with features, and needs no label."),
         ],
         hints=[
             "Which is larger at the output, its own cross term or what is inherited from below?",
             "Which layer, when repaired, takes most of the output's gap away?",
             "In layer 1 nothing but kinks can cause a gap. Follow it upwards.",
         ],
-        praise="It starts where units flip, grows on the way up, and most of what the output misses was missed before "
-               "it. You know that because you measured it, not because a formula looked plausible."),
+        praise="It begins where units flip, the layers on the way add kinks and cross terms, and most of the output's "
+               "error was inherited from below. You know that because you measured it, not because a formula looked "
+               "plausible."),
 ]

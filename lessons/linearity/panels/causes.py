@@ -34,31 +34,32 @@ def one_layer():
 
 @still
 def causes(sweep: xarray.Dataset):
-    """Left, what is missed in every layer, split into kinks and curvature. Right, what remains of the output's gap when
+    """Left, the error of every layer, split into kinks and curvature. Right, what remains of the output's gap when
     a layer is made to hold the mixed features. Both are means over the pairs; black lines reach from the least pair to
     the most."""
     fig, (left, right) = plotting.figure(2, height=3.8)
     layers = names(sweep.layer)
     places = np.arange(len(layers))
     kinks = sweep.kinks.mean("pair").values
-    left.bar(places, kinks, 0.62, color=BLUE, label="kinks: units on in one network alone")
+    left.bar(places, kinks, 0.62, color=BLUE, label="kinks: units on in some of the three networks only")
     left.bar(places, 1 - kinks, 0.62, bottom=kinks, color=ORANGE, hatch="//", edgecolor="white",
              label="curvature: products of layers")
     for place, share in zip(places, kinks):
         left.text(place, share / 2, f"{share:.0%}", color="white", ha="center", va="center", fontweight="bold")
     left.vlines(places + 0.22, sweep.kinks.min("pair"), sweep.kinks.max("pair"), color=BLACK, linewidth=1.5)
-    left.set(title="What is missed, by cause", ylim=(0, 1), ylabel="share of what is missed")
+    left.set(title="Error of the features, by cause", ylim=(0, 1), ylabel="share of the error")
     left.set_xticks(places, layers)
     plotting.in_percent(left.yaxis)
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=1)
     remaining = (sweep.repaired / sweep.gap.isel(layer=-1)).isel(layer=slice(None, -1))
     _left_over(right, remaining, layers[:-1])
     numbers = summary(sweep)
-    alt = said("""Of what is missed, kinks make {kinks_layer_2:.0%} in layer 2, {kinks_layer_3:.0%} in layer 3 and
-                  {kinks_output:.0%} at the output, on average over the pairs; all of it in layer 1. With layer 1, 2 or
-                  3 repaired, {left_after_layer_1:.0%}, {left_after_layer_2:.0%} or {left_after_layer_3:.0%} of the
+    alt = said("""Kinks make up {kinks_layer_2:.0%} of the error in layer 2, {kinks_layer_3:.0%} in layer 3 and
+                  {kinks_output:.0%} at the output, on average over the pairs, and all of it in layer 1. With layer 1, 2
+                  or 3 repaired, {left_after_layer_1:.0%}, {left_after_layer_2:.0%} or {left_after_layer_3:.0%} of the
                   output's gap remains.""", **numbers)
-    return plotting.show(fig, alt, caption(sweep) + " Bars: mean over six pairs; black: least and most of them.")
+    return plotting.show(fig, alt, caption(sweep) + " Bars: mean over the six pairs; black: from the least pair to the "
+                         "most.")
 
 
 def _left_over(ax, remaining, layers):
@@ -78,20 +79,24 @@ def _left_over(ax, remaining, layers):
 def reading_of_causes(sweep: xarray.Dataset) -> Page:
     """What the left picture shows, and how much a layer inherits, with this sweep's numbers."""
     numbers = summary(sweep)
-    inherited = [share for name, share in numbers.items() if name.startswith("handed_on_")]
-    more = "Each layer inherits more of its input's error than its own cross term adds." if min(inherited) > 0.5 else ""
+    always = (sweep.handed_on.isel(layer=slice(1, None)) > 0.5).all()
+    more = "For every pair, each higher layer inherits more error than its own cross term adds." if always else ""
+    output = sweep.kinks.isel(layer=-1)
     return reading("Where the error comes from", """
         In layer 1 kinks cause the whole error. Further up they cause {kinks_layer_2:.0%} of it in layer 2,
-        {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output (means over the pairs), and curvature causes
-        the rest. {more} Of the error in the output layer's input, {handed_on_output:.0%} was inherited from below.""",
-                   more=more, **numbers)
+        {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output, and curvature causes the rest. These are
+        means over the pairs; at the output the pairs reach from {least:.0%} to {most:.0%}. {more} Of the output's
+        error, {handed_on_output:.0%} was inherited from below.""",
+                   more=more, least=output.min().item(), most=output.max().item(), **numbers)
 
 
 def reading_of_repairs(sweep: xarray.Dataset) -> Page:
     """What the right picture shows, with this sweep's numbers."""
     numbers = summary(sweep)
-    title = "Most of the output's gap arises before layer 3" if numbers["left_after_layer_3"] < 0.5 else \
+    left = (sweep.repaired / sweep.gap.isel(layer=-1)).isel(layer=0)
+    title = "Most of the output's gap is gone once layer 2 is repaired" if numbers["left_after_layer_2"] < 0.5 else \
         "What remains after a repair"
     return reading(title, """
-        With layer 1 repaired, {left_after_layer_1:.0%} of the output's gap remains, with layer 2 repaired
-        {left_after_layer_2:.0%}, and with layer 3 repaired {left_after_layer_3:.0%}.""", **numbers)
+        With layer 1 repaired, {left_after_layer_1:.0%} of the output's gap remains ({least:.0%} to {most:.0%},
+        depending on the pair), with layer 2 repaired {left_after_layer_2:.0%}, and with layer 3 repaired
+        {left_after_layer_3:.0%}.""", least=left.min().item(), most=left.max().item(), **numbers)

@@ -110,9 +110,10 @@ def rises(sweep: xarray.Dataset) -> Page:
         rows.append((pair, f"{of_one:.3f}", f"{barrier(both.values, alphas):.3f}", f"{ends.mean().item() - middle:.2f}",
                      f"{ends.min().item() - middle:.2f}"))
     strangers = barrier(sweep.start_loss.sel(start="two random starts").values, alphas)
-    head = ("A and B finetuned on", "barrier, one task", "barrier, both tasks",
-            "midpoint: below the straight line by", "midpoint: below the better endpoint by")
-    after = paragraph(f"For comparison, the barrier between two random initialisations: {strangers:.2f}. All in nats.")
+    head = ("A and B finetuned on", "barrier, one task (the larger)", "barrier, both tasks",
+            "midpoint, both tasks: below the straight line by", "midpoint, both tasks: below the better endpoint by")
+    after = paragraph("For comparison, the barrier between two networks from different random initialisations, both "
+                      f"trained on upright digits: {strangers:.2f}. All in nats.")
     return table(head, rows, after=after)
 
 
