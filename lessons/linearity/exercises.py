@@ -566,7 +566,7 @@ EXERCISES = [
         ],
         hints=[
             "Which is larger at the output, its own cross term or what is inherited from below?",
-            "Which layer, when repaired, takes most of the output's gap away?",
+            "How much of the output's gap remains once layer 2 is repaired, and with it all that went wrong below?",
             "In layer 1 nothing but kinks can cause a gap. Follow it upwards.",
         ],
         praise="It begins where units flip, the layers on the way add kinks and cross terms, and most of the output's "

@@ -377,7 +377,7 @@ def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
     where = "It is largest at the midpoint or next to it." if off < 1.5 * step else ""
     return reading("What you should have seen", """
         {verdict} with Zhou et al., whose gaps “consistently approach 0”: for all pairs and layers, at the three α of
-        their figures, it is at most {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the distance
+        their figures, ours is at most {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the distance
         between A and B, which runs from {own_least:.2f} to {own_most:.2f}. {where}""",
                    verdict=agrees(holds), where=where, **numbers)
 
