@@ -421,7 +421,7 @@ def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_s
     monkeypatch.setattr(models, "networks", None)  # measuring calls it, and would fail
     assert experiment.run("quick", 0).equals(sweep)
     experiment.announce("quick", 0)
-    assert "All MLPs of this chapter are in the zoo" in capsys.readouterr().out
+    assert "All MLPs that the zoo keeps for this chapter are there" in capsys.readouterr().out
 
 
 def test_the_claims_are_numbers_of_the_sweep(sweep):

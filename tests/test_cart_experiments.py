@@ -488,7 +488,7 @@ def test_the_announcement_names_the_data_and_says_what_is_there(capsys):
     experiment.announce("quick", 0)
     said = capsys.readouterr().out
     assert "stand-in for MNIST" in said
-    assert "All MLPs of this chapter are in the zoo" in said
+    assert "All MLPs that the zoo keeps for this chapter are there" in said
     assert "ResNet" not in said
     experiment.announce("full", 0)
     assert "21 ResNets have to be trained" in capsys.readouterr().out

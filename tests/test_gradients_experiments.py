@@ -71,7 +71,8 @@ def test_checkpoints_are_points_of_one_training():
 def test_the_front_door_says_which_data_and_how_much_there_is_to_train(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
     experiment.announce("quick", 0)
-    networks = 1 + 2 * 3 * 7  # one start, for both families begin upright; then families, tasks, checkpoints
+    # one start, for both families begin upright; families, tasks, checkpoints; the start of the line's other end
+    networks = 1 + 2 * 3 * 7 + 1
     assert capsys.readouterr().out.splitlines() == [
         str(data.source("rotated_mnist", angle=0.0)),
         f"{networks} of {networks} MLPs have to be trained: about 8 s on two cores, once."]
@@ -260,6 +261,8 @@ def test_readings_say_what_the_sweeps_hold(sweeps):
     of = steps.claim_3(sweeps[steps])
     kinks = panels.steps.reading_of_the_kinks(sweeps[steps]).text
     assert f"our term misses {of['relu_missed_over_gap']:.0%} of the gap" in kinks
+    crossed = sweeps[steps].assign(crossing=sweeps[steps].crossing + 0.01)
+    assert "At every step size some sample crosses." in panels.steps.reading_of_the_kinks(crossed).text
     of = bound.claims(sweeps[bound])["TVG-5"]
     loose = panels.bound.reading_of_the_bound(sweeps[bound]).text
     assert f"cases below ‖C‖ none, in the median {of['tight_over_C_median']:.1f} times ‖C‖" in loose

@@ -152,6 +152,10 @@ def test_what_is_said_of_the_bounds_of_a_linear_network(alpha, known, title, swe
     assert frame.values["tight"][column] == pytest.approx((here.tight / here.C).item())
 
 
+def test_with_relu_the_panel_says_that_the_source_has_another_bound(views):
+    assert at(views["bound"], network="ReLU", known=bound.AS_PRINTED).title.endswith("for ReLU the source has another")
+
+
 def test_a_bound_below_the_truth_is_called_so():
     numbers = {"C": 2.0, "printed": 1.0, "appendix": 1.0, "tight": 9.0}
     assert panels.bound.finding_of_bounds(numbers, numbers) == "At this α the theorem’s bound is below the truth"

@@ -261,7 +261,7 @@ def test_the_second_run_reads_the_same_numbers_from_disk(module, name, request):
 def test_the_chapter_says_what_it_works_on_and_how_long_that_takes(of_starts, of_labels, of_curvature, capsys):
     experiment.announce("quick", 0)
     assert capsys.readouterr().out.splitlines() == [
-        str(line.source()), "All MLPs of this chapter are in the zoo: this takes seconds."]
+        str(line.source()), "All MLPs that the zoo keeps for this chapter are there: this takes seconds."]
     experiment.announce("full", 0)
     said = capsys.readouterr().out
     found = re.search(r"(\d+) of (\d+) MLPs have to be trained: .* need ([\d,]+) training steps: about \d+ min", said)

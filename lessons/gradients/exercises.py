@@ -263,8 +263,8 @@ EXERCISES = [
         hints=["H·v is the directional derivative of the gradient along v.",
                "torch.func.jvp(g, (theta,), (v,)) returns g(θ) and the derivative of g along v.",
                "Take g = torch.func.grad(f)."],
-        praise="Two passes through the network, no Hessian. This is the one new number that the second-order term "
-               "needs.",
+        praise="It costs about as much as a few gradients, and no Hessian is made. The second-order term needs nothing "
+               "else that is new.",
         tolerance=1e-10),  # a central difference has eight digits
 
     Exercise(

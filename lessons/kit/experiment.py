@@ -202,14 +202,14 @@ def estimate(recipes: Iterable[Recipe], seconds: float, networks: str = "MLPs") 
     """How long it takes to train what is missing, in a sentence.
 
     Args:
-        recipes: all networks of the chapter.
+        recipes: all networks that the zoo keeps for the chapter; others may be trained with a sweep.
         seconds: that training and measuring took on two cores with nothing kept.
         networks: what they are called.
     """
     wanted = list(dict.fromkeys(recipes))
     to_train = missing(wanted)
     if not to_train:
-        return f"All {networks} of this chapter are in the zoo: this takes seconds."
+        return f"All {networks} that the zoo keeps for this chapter are there: this takes seconds."
     return f"{len(to_train)} of {len(wanted)} {networks} have to be trained: about {seconds:g} s on two cores, once."
 
 

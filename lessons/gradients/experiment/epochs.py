@@ -9,7 +9,6 @@ import xarray
 
 import data
 from lessons.gradients.experiment import common
-from lessons.kit import experiment
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearity.algorithms import evaluate
@@ -153,11 +152,6 @@ def all_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
     """Every network of the chapter that the zoo keeps."""
     checkpoints = [recipe for of_task in recipes(settings, seed).values() for recipe in of_task]
     return checkpoints + [start(name, seed) for name in settings.families]
-
-
-def estimate(profile: str, seed: int = 0) -> str:
-    """A sentence that says what `run` will have to do and about how long that takes on two cores."""
-    return experiment.estimate(all_recipes(PROFILES[profile], seed), SECONDS[profile])
 
 
 def full_batch(base: weights.State, x: torch.Tensor, y: torch.Tensor) -> list[weights.State]:

@@ -43,7 +43,7 @@ def against_alpha(sweep: xarray.Dataset):
         how = next(text for text, name in NORMS.items() if name == known)
         told = ", ".join(by_norms[f"{name}_times"] for name in ("printed", "appendix", "triangle", "tight"))
         alt = said(_ALT, network=network, alpha=alpha, how=how, by_norms=told, **measured)
-        return Frame(finding_of_bounds(measured, by_norms), alt, values,
+        return Frame(finding_of_bounds(measured, by_norms, network), alt, values,
                      key(("single", "The theorem’s bound"), ("merged", "The bound of exercise 6.6 b"),
                          ("", "grey: 6.6 a; dashed: the theorem’s proof"),
                          ("", "dotted: ‖C‖, as measured; below it is no bound")))
@@ -91,16 +91,18 @@ def _times(ratio):
     return f"{ratio:.1f}×" if ratio >= 0.05 else "0×"
 
 
-def finding_of_bounds(measured: dict[str, float], by_norms: dict[str, float]) -> str:
+def finding_of_bounds(measured: dict[str, float], by_norms: dict[str, float], network: str = "") -> str:
     """Which version bounds the length of C at one α, in one sentence.
 
     Args:
         measured: "C" and the bounds by name, with H and G measured.
         by_norms: the same, with H and G from the norms.
+        network: for ReLU alone the source prints another bound of H, which is not measured here.
     """
     length = measured["C"]
     if by_norms["tight"] < length:
-        return "With H from the printed norms every bound is zero, and C is not"
+        return "The printed bound of H for general activations is zero here; for ReLU the source has another" if \
+            network == "ReLU" else "With H from the printed norms every bound is zero, and C is not"
     if measured["printed"] < length:
         return f"At this α the theorem’s bound is {'below the truth' if measured['printed'] else 'zero, and C is not'}"
     if measured["appendix"] < length:
@@ -124,9 +126,9 @@ def reading_of_the_bound(sweep: xarray.Dataset) -> Page:
            f"{numbers[f'{short}_over_C_median']:.1f} times ‖C‖")
           for name, short in (("triangle inequality", "triangle"), ("tight", "tight")))]
     below = said("""From α = 2/T on the tight bound is the theorem's own. With H and G from the layers' norms it grows
-                    to about {by_norms:,.0f} times ‖C‖. As printed, the norms' bound of H is
-                    {printed_network_linear:.2g} for a linear network, whose Hessian has the norm {hessian_linear:.2g}.
-                    """,
+                    to about {by_norms:,.0f} times ‖C‖. With H and G bounded as
+                    printed, the theorem's bound is {printed_network_linear:.2g} at every α for a linear network, whose
+                    H is {hessian_linear:.2g}.""",
                  by_norms=10 ** numbers["network_over_C_log_median"], **numbers)
     return table(("bound, H and G measured", "where it is worst", "cases below ‖C‖", "in the median"), rows, left=2,
                  before=Markup("<p><b>How loose?</b> Smooth networks.</p>"), after=Markup("<p>{}</p>").format(below))

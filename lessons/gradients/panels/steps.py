@@ -25,7 +25,7 @@ _ALT = """
     {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. After
     our term {missed:.2%} of it remains, after the paper’s {missed_printed:.0%}, and after the paper’s with its sign
     turned round {missed_flipped:.2%}. The paper’s term has the cosine {cosine_printed:.3f} with the gap. Over the
-    smallest step sizes these fall with the powers {powers}, the gap with {of_gap:.2f}."""
+    smallest step sizes the lengths of what they leave fall with the powers {powers}, the gap with {of_gap:.2f}."""
 _ALT_OF_OURS = """
     {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. After
     the formula {missed:.2%} of it remains. Over the smallest step sizes the gap falls with the power {of_gap:.2f}, and
@@ -65,7 +65,7 @@ def term(sweep: xarray.Dataset, prediction=None):
 @view
 def gap(sweep: xarray.Dataset):
     """Panel (b) of the deeper notebook: which share of the gap three terms leave, against η; right, the power of η with
-    which the gap and what they leave fall.
+    which the lengths of the gap and of what they leave fall.
 
     Controls: eta, network, alpha, k, loss, data.
     """
@@ -120,7 +120,7 @@ def _charts(etas, with_printed=True):
         Line("missed", "merged", ours, dots=True), Handle("eta")))
     their_powers = (Line("power of missed_flipped", "other", dashed=True),
                     Line("power of missed_printed", "other")) if with_printed else ()
-    powers = Axis("power of η with which these fall", *POWERS, digits=2)
+    powers = Axis("power of η with which the lengths fall", *POWERS, digits=2)
     stars = () if with_printed else (Star("guess", "single", x=(etas[0],)),)
     right = Chart(across, powers, (
         *their_powers, Line("power of missed", "merged", f"after {ours}", dots=True),
@@ -274,10 +274,13 @@ def _setting(data, loss):
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
     """What the Hessian misses with ReLU, told apart by sample, with this sweep's numbers."""
+    numbers = steps.claim_3(sweep)
+    uncrossed = sweep.crossing.sel(network="ReLU", k=steps.KINKS, alpha=steps.AVERAGE) == 0
+    alone = said("""Where no sample at all crosses, our term misses at most {relu_without_crossing_missed_most:.2%}.""",
+                 **numbers) if uncrossed.any() else "At every step size some sample crosses."
     return reading("Which samples does the Hessian miss?", """
         With ReLU, α = ¼ and five steps, at step sizes between 0.001 and 0.01, our term misses
         {relu_missed_over_gap:.0%} of the gap, mean over data and losses. The samples that no kink separates add at most
         {relu_smooth_over_gap:.1%} of the gap. All the rest is the {relu_crossing:.1%} of (task, step, sample) for which
         some unit is on at θ_t and off at θ_MT, or the other way round: by themselves they make up
-        {relu_kinked_over_missed_median:.0%} of what is missed (median). Where no sample at all crosses, our term misses
-        at most {relu_without_crossing_missed_most:.2%}.""", **steps.claim_3(sweep))
+        {relu_kinked_over_missed_median:.0%} of what is missed (median). {alone}""", alone=alone, **numbers)
