@@ -274,13 +274,17 @@ def _setting(data, loss):
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
     """What the Hessian misses with ReLU, told apart by sample, with this sweep's numbers."""
-    numbers = steps.claim_3(sweep)
+    numbers, middle = steps.claim_3(sweep), steps.middle_of_relu(sweep)
+    missed = middle.missed / middle.gap
+    crossed = middle.crossing > 0
     uncrossed = sweep.crossing.sel(network="ReLU", k=steps.KINKS, alpha=steps.AVERAGE) == 0
     alone = said("""Where no sample at all crosses, our term misses at most {relu_without_crossing_missed_most:.2%}.""",
                  **numbers) if uncrossed.any() else "At every step size some sample crosses."
     return reading("Which samples does the Hessian miss?", """
         With ReLU, α = ¼ and five steps, at step sizes between 0.001 and 0.01, our term misses
-        {relu_missed_over_gap:.0%} of the gap, mean over data and losses. The samples that no kink separates add at most
-        {relu_smooth_over_gap:.1%} of the gap. All the rest is the {relu_crossing:.1%} of (task, step, sample) for which
-        some unit is on at θ_t and off at θ_MT, or the other way round: by themselves they make up
-        {relu_kinked_over_missed_median:.0%} of what is missed (median). {alone}""", alone=alone, **numbers)
+        {relu_missed_over_gap:.0%} of the gap, mean over data, losses and step sizes, from {least:.0%} to {most:.0%}.
+        The samples that no kink separates add at most {relu_smooth_over_gap:.1%} of the gap. All the rest is the
+        {relu_crossing:.1%} of (task, step, sample) for which some unit is on at θ_t and off at θ_MT, or the other way
+        round: where there are any, they alone make up {kinked:.0%} of what is missed (median). {alone}""",
+                   least=missed.min().item(), most=missed.max().item(), alone=alone,
+                   kinked=(middle.kinked / middle.missed).where(crossed).median().item(), **numbers)
