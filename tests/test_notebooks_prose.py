@@ -56,6 +56,8 @@ ALLOWED = {
         "epochs-text": {"0.8": "TVG reports it"}},
     "07_interference": {
         "exercise-7-3-text": {"3.0": "given", "1.0": "given"}},
+    "07_comparisons": {
+        "given-text": {number: "CART prints it" for number in ("1.0", "0.2", "0.4", "3.0")}},
     "08_cart": {
         "levels-text": {"0": SLIDER, "100": SLIDER},
         "minute": {"8": RANK}},

@@ -269,7 +269,8 @@ def _best(sweep, grid):
     leaders = [title_of(method) for method in results.leaders(sweep, grid)]
     if len(leaders) == 1:
         return f"The best single merged model is by {leaders[0]}."
-    return f"{', '.join(leaders)} are within the noise of each other, and ahead of the other single merged models."
+    first, *others = leaders
+    return f"{first} has the highest mean of the single merged models; within the noise of it: {', '.join(others)}."
 
 
 def captioned(sweeps, held_out: bool = False) -> str:
@@ -329,14 +330,28 @@ def _values(sweep, method, grid, at_edge):
 
 
 def _widths(sweeps):
-    """How much the chosen λ differ between the methods."""
-    parts = []
+    """How much the chosen λ differ between the methods, and how many methods could share one."""
+    parts, shared = [], []
     for sweep in sweeps.values():
         scales = sweep.scale_chosen.sel(grid=WIDE)
         low = scales.min().item()
         high = scales.max().item()
-        parts.append(f"on {sweep.attrs['suite']} from {low:g} to {high:g}, a factor of {high / low:.0f}")
-    return f"The methods' λ, in all that was tried, run {'; '.join(parts)}."
+        parts.append(f"on {sweep.attrs['suite']} from {low:g} to {high:g}")
+        scale, count = shared_scale(sweep)
+        shared.append(f"on {sweep.attrs['suite']} {count} of {len(SEARCHED)} (λ = {scale:g})")
+    return f"The λ that held-out images chose, of all that was tried, run {'; '.join(parts)}. So many methods are " \
+           f"within the noise of their best with one λ: {'; '.join(shared)}."
+
+
+def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:
+    """The λ at which most methods, each with its best value of the other parameter, are within the noise of the
+    held-out images of their best, and how many are."""
+    tried = _Tried(sweep)
+    level = np.zeros(len(tried.scales), int)
+    for mean, low, _ in map(tried.sure, SEARCHED):
+        top = np.nanargmax(mean)
+        level += mean[top] - mean < 2 ** 0.5 * (mean - low)[top]
+    return float(tried.scales[level.argmax()]), int(level.max())
 
 
 PAIRS = (*NEIGHBOURS, ("cart", "ties"), ("cart", "task_arithmetic"), ("cart", "average"))
@@ -356,7 +371,7 @@ def order(sweeps: dict[str, xarray.Dataset]) -> Page:
             row.append(_points(*results.difference(sweep, one, other)))
         firsts.append(f"{suite}: {_best(sweep, WIDE)}")
     note = said(
-        """With 95 % intervals over tasks. Bold: ahead. Struck through: behind. Plain: cannot be told here. {firsts}
+        """With 95 % intervals over tasks. Bold: ahead. Struck through: behind. Plain: within the noise. {firsts}
            {caption}""",
         firsts=" ".join(firsts),
         caption=captioned(sweeps))
@@ -398,7 +413,7 @@ def order_in_the_ledger(sources: bool = False) -> Page:
         counts = {suite: max(len(leads[suite, one, other]) for one, other in PAIRS) for suite in suites}
         note = said(
             """Mean over seeds on the real data ({seeds}), with the 95 % interval over seeds. Bold: ahead. Struck
-               through: behind. Plain: cannot be told.""",
+               through: behind. Plain: within the noise.""",
             seeds=", ".join(f"{SUITES[suite]}: {count}" for suite, count in counts.items()))
     return _table(["ahead by, in points", COLUMNS, *(SUITES[suite] for suite in suites)], rows, note)
 
