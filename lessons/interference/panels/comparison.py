@@ -339,8 +339,8 @@ def _widths(sweeps):
         parts.append(f"on {sweep.attrs['suite']} from {low:g} to {high:g}")
         scale, count = shared_scale(sweep)
         shared.append(f"on {sweep.attrs['suite']} {count} of {len(SEARCHED)} (λ = {scale:g})")
-    return f"The λ that held-out images chose, of all that was tried, run {'; '.join(parts)}. So many methods are " \
-           f"within the noise of their best with one λ: {'; '.join(shared)}."
+    return f"The λ that held-out images chose, of all that was tried, run {'; '.join(parts)}. The λ that suits " \
+           f"most methods leaves this many within the noise of their best: {'; '.join(shared)}."
 
 
 def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:
