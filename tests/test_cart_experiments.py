@@ -9,7 +9,7 @@ import xarray
 
 from lessons import suites
 from lessons.cart import algorithms, experiment, panels
-from lessons.cart.algorithms.spectra import Spectra, shifted
+from lessons.cart.algorithms.spectra import Spectra, kept_rank, shifted, truncated
 from lessons.cart.experiment import bell, grid, numbers, peak, plane, readings, resnet, several, storage, tasks, theorem
 from lessons.kit import archive, claims
 from lessons.kit.predict import predict
@@ -440,13 +440,24 @@ def test_the_reading_of_the_plane_names_the_lowest_loss_on_the_way():
     assert f"the lowest loss on the former is {on_plane:.2f}." in said
 
 
+def test_a_truncated_task_vector_is_along_its_own_as_far_as_the_reading_says():
+    suite = bell.permuted(SMALL, 0).load("cpu", SMALL.test_images)
+    spectra = Spectra(suite.base, suite.finetuned)
+    count = kept_rank(panels.bell.SHOWN_RANK, spectra.origin[grid.FIRST].shape)
+    whole = spectra.matrices[grid.FIRST].double()
+    cut = torch.stack([truncated(matrix, count) for matrix in whole])
+    share = ((cut * whole).sum() / whole.square().sum()).item()
+    assert f"{share:.0%} of the squared length" in panels.plane.reading_of_the_span(bell.run("quick", 0)).text
+    assert cut.square().sum().item() == pytest.approx((cut * whole).sum().item())
+
+
 def test_the_number_of_tasks_is_drawn_with_its_errors_and_read():
     added = tasks.run("quick", 0)
     of_average = added.normalised.sel(merged_by="average", count=2).values
     error = of_average.std(ddof=1) / 2 ** 0.5
     assert f"average: 2 tasks {of_average.mean():.3f} ± {error:.3f}" in panels.costs.number_of_tasks(added).data
     said = panels.costs.reading_of_figure_7(added).text
-    assert f"σ is {added.normalised.std('subset').max().item():.3f} at most" in said
+    assert f"σ is {added.normalised.std('subset', ddof=1).max().item():.3f} at most" in said
     left = added.normalised.mean("subset").isel(count=-1)
     best = left.merged_by.values[left.values.argmax()]
     assert f"at 3 tasks {best} keeps most, {left.max().item():.2f}." in said

@@ -536,6 +536,6 @@ SUBSETS = Exercise(
            "σ is at most (high − low)/2.",
            "math.ceil."],
     praise="Thousands of subsets for one per cent. And Popoviciu's σ is the worst case: the comparison with "
-           "Figure 7, folded at the end, says how large the measured ones are.")
+           "Figure 7, further below, says how large the measured ones are.")
 
 EXERCISES = [TRUNCATE, CENTRE, TWO_TASKS, WHICH_RANK, PEAK, INTERFERENCE, SUBSETS]

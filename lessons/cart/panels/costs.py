@@ -205,8 +205,9 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
                   least{doubt}, and at {many} tasks {best} keeps most, {most:.2f}. That is so on these tasks alone:
                   CART-11 of the ledger says how other draws went. With the grids of the source's appendix D (λ = 1 for
                   CART, at most 0.3 for task arithmetic) CART keeps {cart:.2f}."""
-    if sweep.sizes["subset"] > 1:
-        template += """ Over subsets the standard deviation σ is {spread:.3f} at most; the source's rule has
+    several = sweep.sizes["subset"] > 1
+    if several:
+        template += """ Over subsets the standard deviation σ is {spread:.3f} at most; the source's rule takes
                         {assumed:.2f}."""
     return reading("Choi et al.’s Figure 7, and ours", template,
                    few=few,
@@ -218,7 +219,7 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
                    best=best,
                    most=left[best],
                    cart=left["CART"],
-                   spread=sweep.normalised.std("subset").max().item(),
+                   spread=sweep.normalised.std("subset", ddof=1).max().item() if several else math.nan,
                    assumed=0.01 * sweep.needed.max().item() ** 0.5 / 1.96)
 
 

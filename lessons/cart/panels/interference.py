@@ -171,7 +171,7 @@ def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """Where Theorem 2 holds, where it fails, and what it says of a real layer, with this sweep's numbers."""
     square = sweep.literal.sel(which="square V")
     i_k = sweep.literal.sel(which="I(k)")
-    return page.reading("Theorem 2 of Choi et al.",
+    return page.reading("Choi et al.’s Theorem 2",
                         """With V_t thin (one column a singular value that is not zero) and I at full rank, L was at
                            most {most:.2f} of the bound in {trials} trials: no counterexample. Read to the letter, a has
                            d entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g} and the bound is

@@ -2,7 +2,10 @@
 import numpy as np
 import xarray
 
+from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.plane import LAMS, PLANES
+from lessons.cart.experiment.readings import one
+from lessons.cart.panels.bell import DISJOINT, SHOWN_RANK
 from lessons.cart.panels.parts import Ranks, by_rank
 from lessons.kit import page
 from lessons.kit.noise import Difference
@@ -114,13 +117,13 @@ def reading(sweep: xarray.Dataset) -> Page:
     lower = (at_lam.sel(rank=rank) < at_lam.isel(rank=0)).sum().item()
     inside = sweep.inside.sel(rank=rank)
     return page.reading("Choi et al.’s Figure 5, and ours",
-                        """The walk begins and ends at the average and is longest in between, and λ is its radius: that
-                           holds by construction. Its mean loss falls from {average:.2f} to {best:.2f} with {rank},
-                           λ = {lam:g}, lower than the average's on {lower} of {tasks} tasks. Differs: of the step to
-                           that point {of_networks:.2%} lie in the plane of the finetuned networks, {of_path:.0%} in
-                           that of the path, and the lowest loss on the former is {on_plane:.2f}. The paper does not say
-                           of which weights its plane is. Its walk is a loop, so it cannot be the plane of the finetuned
-                           networks, which does not hold the basin.""",
+                        """The walk begins and ends at the average, and λ is its radius: that holds by construction.
+                           Its mean loss falls from {average:.2f} to {best:.2f} with {rank}, λ = {lam:g}, lower than
+                           the average's on {lower} of {tasks} tasks. Differs: of the squared length of the step to that
+                           point {of_networks:.2%} lies in the plane of the finetuned networks, {of_path:.0%} in that
+                           of the path, and the lowest loss on the former is {on_plane:.2f}. The paper does not say of
+                           which weights its plane is. In its picture the walk is a loop past a basin, which the plane
+                           of our finetuned networks does not show.""",
                         average=way.isel(rank=0, lam=0).item(),
                         best=best.min().item(),
                         rank=Ranks(sweep).said(rank),
@@ -130,3 +133,14 @@ def reading(sweep: xarray.Dataset) -> Page:
                         of_networks=inside.sel(plane=PLANES[0]).item(),
                         of_path=inside.sel(plane=PLANES[1]).item(),
                         on_plane=sweep.loss.sel(plane=PLANES[0]).mean("task").min().item())
+
+
+def reading_of_the_span(sweep: xarray.Dataset) -> Page:
+    """Of the sweep of the bell: how much of a truncated centred task vector is along the whole one, and why the sum of
+    all is not. The share is 1 − R(k): ⟨SVD_k(τ̄), τ̄⟩ = ‖SVD_k(τ̄)‖²."""
+    error = one(sweep, setting=DISJOINT).error.isel(layer=0).sel(how=HOWS[0], rank=SHOWN_RANK).item()
+    return page.reading("Each truncated task vector is near the whole one, but the step is far from the plane",
+                        """With {rank}, {share:.0%} of the squared length of a truncated centred task vector in layer 1
+                           is along the whole one. But the whole ones sum to zero, so these parts nearly cancel in the
+                           sum over the tasks. Nearly all of the step is what remains, outside the plane.""",
+                        rank=Ranks(sweep).said(SHOWN_RANK), share=1 - error)
