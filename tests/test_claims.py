@@ -90,6 +90,7 @@ def test_what_chapter_8_counts_over_seeds_is_so():
     for name in ("truncated", "task_arithmetic", "ties"):
         assert (cart_2["eight_cart"] - cart_2[f"eight_{name}"] >= CLEAR).all(), name
     assert (cart_4["10_digits_4_tasks_first"] == 11).sum() == 9 and (cart_4["10_digits_4_tasks_large"] == 10).all()
+    assert (cart_4["10_digits_4_tasks_first"] < 10).sum() == 1
     assert (cart_4["8_tasks_best_head_whole"] - cart_4["8_tasks_large"] >= 4).all()
     assert (cart_4["10_digits_4_tasks_left_at_32"] < 0.5).all()
     for name, count in (("3_tasks", 10), ("8_tasks", 10), ("5_digits_5_outputs", 5), ("5_digits_10_outputs", 5)):
