@@ -440,8 +440,16 @@ def test_a_brief_line_answers_the_three_questions():
     verdict = LEDGER["CART-5"].verdict
     cells = "".join(f"<td[^>]*>{answer}</td>" for answer in (verdict.finding, verdict.explanation, verdict.formula))
     assert re.search(cells, re.sub(r"\s+", " ", shown.page)), shown.page
-    assert "✓" in shown.page and "✗" not in shown.page, "nothing was measured here that speaks against it"
     assert "✗" in claims.brief({"CTL-6": {"excess_equal_loss": 0.5}}).page
+
+
+def test_a_brief_line_has_a_tick_only_where_a_condition_was_measured():
+    none = claims.brief({"CTL-3": {"quick block_8_share": 0.2}})
+    assert none.text.endswith("here –") and "✓" not in none.page and "✗" not in none.page
+    assert "the numbers that the verdict needs belong to another profile" in none.page
+    one = claims.brief({"CTL-3": {"full block_8_share": 0.2}})
+    assert one.text.endswith("here ✓") and "another profile" not in one.page
+    assert claims.brief({"CTL-3": {"full block_8_share": 0.5}}).text.endswith("here ✗")
 
 
 def test_a_condition_holds_between_its_bounds():
@@ -458,3 +466,5 @@ def test_a_verdict_that_the_numbers_do_not_carry_is_said():
     assert "✗" not in of_shown, "what is shown carries no verdict"
     of_another_profile = claims.show({"CTL-6": {}}, "nothing measured here")
     assert "do not carry" not in of_another_profile.page, "they say nothing against a verdict"
+    assert "Not judged here" in of_another_profile.page and "another profile" in of_another_profile.text
+    assert "Not judged here" not in shown.page and "Not judged here" in of_shown

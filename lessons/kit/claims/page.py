@@ -24,17 +24,16 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
     shown, lines = Markup(""), []
     for id, here in numbers.items():
         claim = ledger()[id]
-        stands = all(condition.holds(here[condition.number]) for condition in claim.conditions
-                     if condition.number in here)
-        shown += _shown(claim, here, measured().get(id, {}), stands)
-        doubt = "" if stands else " (the numbers measured here do not carry it)"
+        carried = _carried(claim, here)
+        shown += _shown(claim, here, measured().get(id, {}), carried)
+        doubt = {True: "", False: " (the numbers measured here do not carry it)", None: f" ({_UNJUDGED})"}[carried]
         lines.append(f"{id}, {claim.verdict}{doubt}: {here}")
     return Page("\n".join(lines), shown + quiet(caption))
 
 
 def brief(numbers: dict[str, dict[str, float]]) -> Page:
     """A line for every claim: where the source says what, the verdict, and whether those numbers that were measured
-    here lie where it needs them.
+    here lie where it needs them; a dash where none of its conditions was measured here.
 
     Args:
         numbers: as in `show`.
@@ -42,19 +41,30 @@ def brief(numbers: dict[str, dict[str, float]]) -> Page:
     rows = []
     for id, here in numbers.items():
         claim = ledger()[id]
-        judged = [condition.holds(here[condition.number]) for condition in claim.conditions
-                  if condition.number in here]
-        carried = "✓" if all(judged) else "✗"
-        verdict = claim.verdict
-        rows.append((claim.place, claim.says, verdict.finding, verdict.explanation, verdict.formula, carried))
+        verdict, mark = claim.verdict, _MARKS[_carried(claim, here)]
+        rows.append((claim.place, claim.says, verdict.finding, verdict.explanation, verdict.formula, mark))
+    unjudged = any(row[-1] == _MARKS[None] for row in rows)
     return table(("where", "what the source says", "finding observed", "explanation survives", "formula right", "here"),
-                 rows, left=2)
+                 rows, left=2, after=quiet(f"– in the last column: {_UNJUDGED}.") if unjudged else "")
 
 
-def _shown(claim, here, known, stands):
+_MARKS = {True: "✓", False: "✗", None: "–"}
+_UNJUDGED = "the numbers that the verdict needs belong to another profile, or were not measured here"
+
+
+def _carried(claim, numbers):
+    """Whether those conditions hold whose numbers were measured here; None where there are none."""
+    judged = [condition.holds(numbers[condition.number]) for condition in claim.conditions
+              if condition.number in numbers]
+    return all(judged) if judged else None
+
+
+def _shown(claim, here, known, carried):
     """One claim as HTML: what it says, its verdict, and a row for every number that its page shows."""
     note = ""
-    if not stands:
+    if carried is None:
+        note = Markup("<br>Not judged here: {}.").format(_UNJUDGED)
+    elif not carried:
         note = Markup("<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?")
     rows = [_row(number, here.get(number.number), known.get(number.number)) for number in claim.numbers]
     head = Markup("<h4>{} ({}): {}</h4>").format(claim.id, claim.place, claim.says)
