@@ -426,7 +426,9 @@ def test_the_readings_say_this_sweeps_numbers(sweep):
     of = causes_experiment.summary(causes_experiment.run("tiny"))
     page = causes_panels.reading_of_growth(causes_experiment.run("tiny"))
     share = of["share"].sel(treatment="re-estimated", block=8).item()
-    assert f"comes near the {share:.0%}" in page.text
+    assert f"The network misses {share:.0%} in block 8" in page.text
+    alone = of["alone"].sel(treatment="re-estimated")
+    assert f"a single block misses {alone.min().item():.0%} to {alone.max().item():.0%}" in page.text
 
 
 def test_a_mean_over_the_pixels_makes_the_gap_smaller_behind_every_block():
@@ -434,7 +436,8 @@ def test_a_mean_over_the_pixels_makes_the_gap_smaller_behind_every_block():
     of = causes_experiment.summary(causes_experiment.run("full"))
     smaller = of["pooled"] < of["share"]
     assert smaller.sel(treatment="re-estimated").all() and not smaller.sel(treatment="interpolated", block=4)
-    assert "down behind all of the seven blocks" in causes_panels.reading_of_growth(causes_experiment.run("full")).text
+    text = causes_panels.reading_of_growth(causes_experiment.run("full")).text
+    assert "down behind all of the seven blocks" in text and "it would do so behind 6 of them" in text
 
 
 def test_an_order_within_its_error_is_not_told(sweep):

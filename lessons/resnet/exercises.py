@@ -428,7 +428,7 @@ EXERCISES = [
             "The difference image by image is 1, 0 or −1. Its mean is the difference of the two accuracies.",
             "The standard error of a mean is the standard deviation over the root of the number.",
         ],
-        praise="Images on which both are right, or both wrong, add nothing to the error. That is why a paired "
+        praise="Images on which both are right, or both wrong, add almost nothing to the error. That is why a paired "
                "comparison sees differences for which two separate accuracies are too rough.",
         tolerance=2e-5),
 

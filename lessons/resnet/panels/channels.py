@@ -95,9 +95,9 @@ def variances(layers: Mapping[str, Mapping[str, Tensor]]):
                ylabel="variance, measured")
         ax.tick_params(axis="x", which="minor", labelbottom=False)  # they would overlap
     axes[0].legend(loc="upper left")
-    told = "; ".join(f"{layer}: median correlation {parts['rho'].median():.2f}, measured over interpolated "
-                     f"{_ratio(parts, 'measured'):.2f}, predicted over interpolated {_ratio(parts, 'predicted'):.2f}"
-                     for layer, parts in layers.items())
+    told = "; ".join(f"{NAMES[layer]}: median correlation {layers[layer]['rho'].median():.2f}, measured over "
+                     f"interpolated {_ratio(layers[layer], 'measured'):.2f}, predicted over interpolated "
+                     f"{_ratio(layers[layer], 'predicted'):.2f}" for layer in SHOWN)
     return plotting.show(fig, f"{told}.", "Each mark is a channel. On the dotted line the variance is what was "
                                           "predicted. ρ: the median over the channels.")
 
@@ -115,9 +115,13 @@ def by_layer(layers: Mapping[str, Mapping[str, Tensor]]):
     ax.set_xticks(range(len(layers)), [name.removeprefix("blocks.") for name in layers], rotation=60)
     ax.set(ylim=(None, 1.03), ylabel="variance over interpolated", xlabel="BatchNorm layer (block, counted from 0)")
     ax.legend()
-    told = "; ".join(f"{layer}: {measured:.2f} measured, {predicted:.2f} predicted, ρ {rho:.2f}"
-                     for layer, measured, predicted, rho in zip(layers, *series.values()))
-    return plotting.show(fig, f"Variances at the midpoint over interpolated ones. {told}.", "Medians over channels.")
+    rows = list(zip(layers, *series.values()))
+    ends = {"first": rows[0], "last": rows[-1], "least": min(rows, key=lambda row: row[1]),
+            "largest": max(rows, key=lambda row: row[1])}
+    told = "; ".join(f"{which}, {layer}: {measured:.2f} measured, {predicted:.2f} predicted, ρ {rho:.2f}"
+                     for which, (layer, measured, predicted, rho) in ends.items())
+    alt = f"Variances at the midpoint over interpolated ones, {len(rows)} layers. {told}."
+    return plotting.show(fig, alt, "Medians over channels.")
 
 
 def _ratio(parts, name):

@@ -350,8 +350,9 @@ def reading_of_rows(sweep: xarray.Dataset) -> Page:
     return reading("Rows nobody trained", """
         On their own tasks the endpoints have an accuracy of {own:.1%}, on each other's {elsewhere:.1%}, where guessing
         gives 20%. So on both tasks together it is near {both:.0%}, however good their features are. At the midpoint
-        every row is the mean of a trained and a random one. Give each task the rows of the network that learned it
-        instead, and the accuracy changes by {gain} points (statistics estimated anew){doubt}.""",
+        each of the two tasks' ten rows is the mean of a trained and a random one. Give each task the rows of the
+        network that learned it instead, and the accuracy changes by {gain} points (statistics estimated
+        anew){doubt}.""",
         own=own, elsewhere=elsewhere, both=(own + elsewhere) / 2, gain=gain, doubt=gain.doubt())
 
 
