@@ -455,7 +455,7 @@ def test_what_explains_a_gap_stands_in_the_tables_and_the_figure(of_labels):
     here = of_labels.sel(start="shuffled 1", pair=labels.PAIRS[0])
     suspects = panels.labels.suspects(of_labels).text
     assert f"distance ‖θᵢ − θⱼ‖ {here.distance.item():.2f}" in suspects
-    assert f"half-way {here.along.item():+.2f}" in suspects
+    assert "half-way " + page.minus(f"{here.along.item():+.2f}") in suspects
     assert f"steps a tenth as long {here.gentle_gap.mean().item():.5f}" in panels.labels.gently(of_labels).text
     assert f"gap {here.gap_mean.mean().item():.4f}; at distance" in words_of(panels.labels.gap_against_distance,
                                                                              of_labels)
@@ -464,7 +464,8 @@ def test_what_explains_a_gap_stands_in_the_tables_and_the_figure(of_labels):
 def test_readings_of_the_theorem_hold_the_sweeps_numbers(of_curvature):
     of = curvature.theorem(of_curvature, "loss")
     said = panels.curvature.reading_of_the_theorem(of_curvature).text
-    assert f"says {of['derived']:+.3f}. Measured is {of['measured']:+.3f}." in said
+    derived, measured = (page.minus(f"{of[name]:+.3f}") for name in ("derived", "measured"))
+    assert f"gives {derived}. Measured is {measured}." in said
     assert ("The sign is wrong" in said) == (of["derived"] * of["measured"] < 0)
     assert f"s = 1 {of['slack']:,.0f}" in panels.curvature.both_in_numbers(of_curvature).text
     said = panels.curvature.reading_of_the_regressions(of_curvature).text
@@ -479,6 +480,6 @@ def test_a_question_before_a_panel_holds_what_the_learner_may_know(of_starts, of
     of = starts.equally_long(of_starts)
     assert f"{of['one_epoch_pretrained_gap']:.3f}" in panels.starts.question_of_time(of_starts)
     derived = of_curvature.function_along.sel(function="loss").item()
-    assert f"{derived:+.3f}" in panels.curvature.question(of_curvature)
+    assert page.minus(f"{derived:+.3f}") in panels.curvature.question(of_curvature)
     share = of_starts.sel(setting=starts.STRANGERS, pair="two tasks", treatment="as it is", alpha=0.5, layer="output")
     assert f"{100 * (share.gap_mean / share.own_mean).item():.0f} %" in panels.starts.question_of_matching(of_starts)

@@ -363,8 +363,8 @@ EXERCISES = [
         hints=["d = theta_i - theta_j, and hessian_vector_product(f, theta_0, d) is Hd.",
                "torch.dot(d, Hd).item() is dᵀHd.",
                "Times α(1 − α)/2."],
-        praise="For a quadratic f this is no approximation. For any other it is what remains when the networks are "
-               "close.",
+        praise="For a quadratic f this is no approximation. For another smooth f it is the leading term when both "
+               "networks are close to θ_0.",
         tolerance=1e-6,
     ),
 

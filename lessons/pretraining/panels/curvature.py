@@ -4,7 +4,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import Difference
-from lessons.kit.page import Page, paragraph, reading, said, table
+from lessons.kit.page import Page, minus, paragraph, reading, said, table
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
@@ -105,7 +105,7 @@ def finding_of_curvature(function: str, derived: float, measured: np.ndarray) ->
     if abs(off.value) < RIGHT * abs(derived):
         finds = f"has {whose} right"
     elif not off.is_news:
-        finds = f"cannot be told from {whose}"
+        finds = f"gets {whose} to within the noise"
     elif mean * derived < 0:
         finds = f"gets the sign of {whose} wrong"
     else:
@@ -116,9 +116,9 @@ def finding_of_curvature(function: str, derived: float, measured: np.ndarray) ->
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
     derived = sweep.function_along.sel(function="loss").item()
-    return said("""At the checkpoint, automatic differentiation gives the loss the curvature **{derived:+.3f}** along
-                   the line. Which curvature is measured close to it, at s = {scale}?""",
-                derived=derived, scale=_scale(sweep.scale.values[curvature.NEAR]))
+    return said("""At the checkpoint, automatic differentiation gives the loss the curvature **{derived}** along the
+                   line. Which curvature is measured close to it, at s = {scale}?""",
+                derived=minus(f"{derived:+.3f}"), scale=_scale(sweep.scale.values[curvature.NEAR]))
 
 
 def _of_function(sweep, name):
@@ -259,8 +259,9 @@ def both_in_numbers(sweep: xarray.Dataset) -> Page:
     rows = []
     for name in FUNCTIONS:
         numbers = curvature.theorem(sweep, name)
-        rows.append((NAMES[name], f"{numbers['slack']:,.0f}", f"{numbers['along']:.1%}", f"{numbers['second']:+.2f}",
-                     f"{numbers['second_near']:+.2f}", f"{numbers['derived']:+.3f}", f"{numbers['measured']:+.3f}"))
+        signed = (f"{numbers['second']:+.2f}", f"{numbers['second_near']:+.2f}", f"{numbers['derived']:+.3f}",
+                  f"{numbers['measured']:+.3f}")
+        rows.append((NAMES[name], f"{numbers['slack']:,.0f}", f"{numbers['along']:.1%}", *map(minus, signed)))
     head = ("f is", "bound over δ, s = 1", "|dᵀHd|/‖d‖² over λmax", "second order over measured, s = 1",
             "the same, s = 1/64", "dᵀHd/‖d‖² by autograd", "measured, s about 1/64")
     return table(head, rows)
@@ -293,14 +294,16 @@ def reading_of_slack(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
-    """What automatic differentiation says of the loss along the line, and what is measured there."""
-    numbers = {name.replace(", ", "_"): curvature.theorem(sweep, name) for name in FUNCTIONS}
-    loss = numbers["loss"]
+    """What automatic differentiation gives for the loss along the line, and what is measured there."""
+    loss, smooth = (curvature.theorem(sweep, name) for name in FUNCTIONS[:2])
     wrong = loss["derived"] * loss["measured"] < 0
+    derived, measured, stand_in = (minus(f"{value:+.3f}") for value in (loss["derived"], loss["measured"],
+                                                                        smooth["derived"]))
     return reading("The loss along the line, close to the checkpoint", """
-        Automatic differentiation says {loss[derived]:+.3f}. Measured is {loss[measured]:+.3f}. {verdict} The smooth
-        stand-in, whose Hessian does see the kinks, says {loss_smooth[derived]:+.3f}.""",
-        verdict="The sign is wrong." if wrong else "The sign is right here.", **numbers)
+        Automatic differentiation gives {derived}. Measured is {measured}. {verdict} For the smooth stand-in, in whose
+        Hessian the kinks are short bends, it gives {stand_in}.""",
+        verdict="The sign is wrong." if wrong else "The sign is right here.", derived=derived, measured=measured,
+        stand_in=stand_in)
 
 
 def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
@@ -321,9 +324,21 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
         lines.append(line if within is None else f"{line}, within a checkpoint {inside}")
     head = ("δ predicted from", "R², source", "R², all pairs here (95 %, checkpoints drawn anew)",
             "R² within a checkpoint, mean")
-    more = said("""What the product has over the distance: {product_over_distance:+.2f}
-                   ({product_over_distance_low:+.2f} to {product_over_distance_high:+.2f}). What the curvature half-way
-                   has over the distance: {half_way_over_distance:+.2f} ({half_way_over_distance_low:+.2f} to
-                   {half_way_over_distance_high:+.2f}). The largest λmax of a checkpoint is {largest_spread:,.0f} times
-                   the smallest.""", **numbers)
-    return table(head, rows, f"{'; '.join(lines)}. {more}", after=paragraph(more))
+    leads = {name: minus("{:+.2f} ({:+.2f} to {:+.2f})".format(*(numbers[f"{name}_over_distance{end}"] for end in
+                                                                 ("", "_low", "_high"))))
+             for name in ("product", "half_way")}
+    more = said("""What the product has over the distance: {product}. What the curvature half-way has over the distance:
+                   {half_way}. The largest λmax of a checkpoint is {spread:,.0f} times the smallest.""",
+                spread=numbers["largest_spread"], **leads)
+    return table(head, rows, f"{'; '.join(lines)}. {more} {_along_or_largest(numbers)}",
+                 after=paragraph(more) + paragraph(_along_or_largest(numbers)))
+
+
+def _along_or_largest(numbers):
+    """Whether the curvature along the line, at the checkpoint and half-way, predicts δ better than the source's product
+    with the largest one."""
+    start, middle = ("better than" if numbers[f"{place}_r2"] > numbers["product_r2"] + RIGHT else "no better than"
+                     for place in ("at_start", "half_way"))
+    return said("""By its R² over all pairs, the curvature along the line predicts δ {start} the product with λmax if it
+                   is taken at the checkpoint, and {middle} the product if it is taken half-way.""",
+                start=start, middle=middle)

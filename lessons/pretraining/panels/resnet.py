@@ -28,7 +28,7 @@ def matched(sweep: xarray.Dataset | None):
         for ax in (top, bottom):
             layer_ticks(ax, layers)
         top.set_xlabel("")
-    axes[0, 0].set_ylabel("gap, share of own distance")
+    axes[0, 0].set_ylabel("gap, share of A’s and B’s distance")
     axes[1, 0].set_ylabel("coef")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     share = (sweep.gap_mean / sweep.own_mean).mean("layer")
@@ -36,8 +36,9 @@ def matched(sweep: xarray.Dataset | None):
     for setting in SOURCE:
         for statistics in STATISTICS:
             which = {"setting": setting, "statistics": statistics}
-            each.append(f"{setting}, statistics {statistics}: gap over own distance {share.sel(which).item():.2f} on "
-                        f"average over the blocks, accuracy {sweep.accuracy.sel(which).item():.2f}")
+            each.append(f"{setting}, statistics {statistics}: gap over the distance between A’s and B’s features "
+                        f"{share.sel(which).item():.2f} on average over the blocks, accuracy "
+                        f"{sweep.accuracy.sel(which).item():.2f}")
     alone = ", ".join(f"{value:.2f}" for value in sweep.own_accuracy.values)
     anew = sweep.accuracy.sel(statistics=STATISTICS[1])
     half_way = ", ".join(f"{setting} {anew.sel(setting=setting).item():.2f}" for setting in SOURCE)
@@ -55,8 +56,8 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
     each = "; ".join(f"{setting} {share.sel(setting=setting).item():.2f} and "
                      f"{anew.accuracy.sel(setting=setting).item():.2f}" for setting in SOURCE)
     return reading("ResNet-18", """
-        With statistics estimated anew, half-way, the mean gap over the blocks as a share of the distance between the
-        two, and the accuracy: {each}. In so narrow a network matching by weights {gains}. Matching by activations has
-        {times:.1f} times the gap of the pretrained pair.""",
+        With statistics estimated anew, half-way, the mean gap over the blocks as a share of the distance between
+        A’s and B’s features, and the accuracy: {each}. At this width, on this seed, matching by weights {gains}.
+        Matching by activations has {times:.1f} times the share of the pretrained pair.""",
                    each=each, gains="brings little or nothing" if little else "helps",
                    times=(share.sel(setting=BY_FEATURES) / share.sel(setting=PRETRAINED)).item())
