@@ -170,9 +170,9 @@ def suspects(sweep: xarray.Dataset) -> Page:
             "curvature along the line, half-way",
             "distance ‖θᵢ − θⱼ‖", "gap at the normal pair's distance")
     gap = sweep.gap_mean.mean("layer")
-    one, two = (minus(f"{_rank_correlation(gap.sel(pair=pair), sweep.along.sel(pair=pair)):+.1f}") for pair in PAIRS)
-    more = said("""Over the starts, the rank correlation of the gap with the curvature along the line is {one} for one
-                   task and {two} for two tasks.""", one=one, two=two)
+    ranks = [_rank_correlation(gap.sel(pair=pair), sweep.along.sel(pair=pair)) for pair in PAIRS]
+    more = said("""Over the starts, the rank correlation of the gap with the curvature along the line is {} for one task
+                   and {} for two tasks.""".format(*(minus(f"{rank:+.1f}") for rank in ranks)))
     return table(head, rows, left=2, after=paragraph(more))
 
 
