@@ -346,6 +346,16 @@ def test_the_rank_correlation_and_the_time_apart_are_told_as_they_are(sweeps):
     assert "mixes the start with the time apart" in start_panels.reading_of_time_apart(sweep).text
 
 
+def test_a_wrong_sign_close_to_the_checkpoint_is_told_where_it_is_beyond_the_noise(sweeps):
+    sweep = sweeps[theorem].copy(deep=True)
+    assert "The sign is wrong." in curvature.reading_of_the_theorem(sweep).text
+    sweep["scaled_deviation"].loc[{"function": "loss", "scale": 2.0 ** -6}] *= -2
+    assert "Its sign is within the noise." in curvature.reading_of_the_theorem(sweep).text
+    sweep["function_along"][:] = -sweep.function_along
+    sweep["scaled_deviation"] = sweeps[theorem].scaled_deviation
+    assert "The sign is right here." in curvature.reading_of_the_theorem(sweep).text
+
+
 def test_the_seeds_are_told_as_they_are():
     ratios = start_panels.gap_ratios()
     assert len({len(of_pair) for of_pair in ratios.values()}) == 1
