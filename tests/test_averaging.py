@@ -152,6 +152,12 @@ def test_the_counterexample_satisfies_ctl_for_all_pairs_and_not_for_three():
         assert middle["output"].item() == 0
 
 
+def test_the_picture_of_the_counterexample_says_in_which_share_of_the_triangle_the_unit_is_on():
+    mixes = np.random.default_rng(0).dirichlet(np.ones(3), 100_000)
+    share = (1 - 2 * (mixes ** 2).sum(1) > 0).mean()
+    assert f"in {share:.0%} of the triangle" in panels.triangle.sleeping().data
+
+
 def test_average_with_shares_is_a_convex_combination_and_says_what_is_wrong_with_others():
     a = {"w": torch.tensor([1.0, 3.0]), "num_batches_tracked": torch.tensor(4)}
     b = {"w": torch.tensor([5.0, 3.0]), "num_batches_tracked": torch.tensor(9)}
@@ -395,6 +401,11 @@ def test_the_reading_of_the_walks_says_what_the_gap_means_for_accuracies(archive
     text = panels.walks.reading_of_the_walks(archived).text
     assert text.startswith("At distance 20 both gaps are larger than at 4. (The gap is not accuracy.")
     assert f"its average is {lost.sel(length=4.0).item():.1f} points below the ensemble. So it is not the" in text
+    alone = archived.walk_alone.sel(length=4.0)
+    bold, other = (alone.sel(walker=walker).item() for walker in (BOLD, usual))
+    assert f"alone has only {bold:.0%}, and the other has {other:.0%}" in text
+    alike = archived.assign(walk_alone=archived.walk_alone.where(archived.length > 4, 0.9))
+    assert "and so may accuracy" not in panels.walks.reading_of_the_walks(alike).text
     good = archived.walk_ensemble.where(archived.walker != usual, 0.99)
     assert "is not accuracy" not in panels.walks.reading_of_the_walks(archived.assign(walk_ensemble=good)).text
     ahead = archived.assign(walk_average=archived.walk_ensemble + 0.01)
@@ -679,7 +690,7 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     lost = 100 * (sweep.outlier_average.sel(outlier=STRANGER).mean() - sweep.average_accuracy.mean()).item()
     farther = (sweep.distance[20] / sweep.distance[:20].mean()).item()
     said = panels.outliers.reading_of_the_outliers(sweep).text
-    assert f"{lost:+.1f} points where weights are averaged" in said
+    assert f"{lost:+.1f} points where weights are averaged".replace("-", "−") in said
     assert f"lies {farther:.1f} times as far" in said
 
 

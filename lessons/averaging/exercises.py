@@ -602,7 +602,7 @@ BREAK = Exercise(
         Wrong("a",
               "Two models are the definition of CTL, so the start of the induction is fine."),
         Wrong("b",
-              "The shares α_i/(1 − α_k') do sum to 1 and are not negative; the arithmetic is in order."),
+              "The shares α_i/(1 − α_(k'+1)) do sum to 1 and are not negative; the arithmetic is in order."),
         Wrong("d",
               "“≈” hides how errors grow, which is a second weakness. But the counterexample has no errors at all: "
               "its pairs are exact."),
@@ -610,10 +610,10 @@ BREAK = Exercise(
     hints=[
         "In the counterexample every pair is exact. So the step must fail that uses a pair which is not a pair of "
         "the three models.",
-        "What are the two models of the last step's pair? One is θ_k'+1. And the other?",
+        "What are the two models of the last step's pair? One is θ_(k'+1). And the other?",
     ],
-    praise="The lemma is right for a set Θ that holds all its own averages, a convex one. Three finetuned models "
-           "are not such a set, and CTL of their pairs says nothing about pairs with a mix.")
+    praise="Where CTL is exact, the lemma is right for a convex set Θ, which holds all averages of its models. Three "
+           "finetuned models are not such a set, and CTL of their pairs does not imply CTL of pairs with a mix.")
 
 
 # -- 3.7: predict k from pairs ---------------------------------------------------------------------

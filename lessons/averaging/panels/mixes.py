@@ -93,6 +93,6 @@ def reading_of_the_growth(sweep: xarray.Dataset) -> Page:
     bound = 2 * (1 - 1 / sweep.models.values)
     measured, predicted = output.deviation.values / unit, output.predicted.values / unit
     return reading(finding_of_growth(measured, predicted, bound), """In the output layer, the deviation of the average
-        of twenty is {measured:.2f} times as long as that of two models half-way. From pairs alone it would be
-        {predicted:.2f}, and at most {bound:.2f}.""",
+        of twenty is {measured:.2f} times as long as that of two models half-way. The prediction from pairs alone is
+        {predicted:.2f}, and it would be {bound:.2f} if nothing cancelled.""",
         measured=measured[-1], predicted=predicted[-1], bound=bound[-1])

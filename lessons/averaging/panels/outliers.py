@@ -7,7 +7,7 @@ import xarray
 from lessons.averaging.experiment.models import BOLD, OUTLIERS, STRANGER
 from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE
 from lessons.kit import drawings, plotting
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, minus, reading, said
 from lessons.kit.plotting import BLUE, GREY, PURPLE, RED, Look, still, themed
 from lessons.kit.sweep import caption
 
@@ -71,12 +71,13 @@ def reading_of_the_outliers(sweep: xarray.Dataset) -> Page:
     for who, place in OUTLIERS.items():
         averaged, asked = (values.mean().item() for values in triples[who])
         parts.append(said("""{who} has {alone:.3f} alone and lies {times:.1f} times as far from the pretrained network
-                             as the twenty do on average; a triple with it differs by {averaged:+.1f} points where
-                             weights are averaged and by {asked:+.1f} where outputs are""",
+                             as the twenty do on average; triples with it differ on average by {averaged}
+                             points where weights are averaged and by {asked} where outputs are""",
                           who=who, alone=sweep.accuracy[place].item(), times=(sweep.distance[place] / usual).item(),
-                          averaged=100 * (averaged - average), asked=100 * (asked - ensemble)))
-    return reading("Two troublemakers", """The twenty have accuracies of {least:.3f} to {most:.3f}, their triples
-        {average:.3f} with averaged weights and {ensemble:.3f} as ensembles. Compared with them, {outliers}.""",
+                          averaged=minus(f"{100 * (averaged - average):+.1f}"),
+                          asked=minus(f"{100 * (asked - ensemble):+.1f}")))
+    return reading("Two troublemakers", """The twenty have accuracies of {least:.3f} to {most:.3f}, their triples on
+        average {average:.3f} with averaged weights and {ensemble:.3f} as ensembles. Compared with them, {outliers}.""",
         least=alone.min().item(), most=alone.max().item(), average=average, ensemble=ensemble,
         outliers="; ".join(parts))
 

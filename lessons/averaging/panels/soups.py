@@ -130,7 +130,8 @@ def _among_few(part):
     behind = sum(gain.is_news and gain.value < 0 for gain in gains)
     if not ahead and not behind:
         return "the difference between the two is within the noise"
-    return f"the greedy one is ahead {ahead} times and behind {behind} times of {len(gains)}, by two standard errors"
+    return f"the greedy one is ahead for {ahead} of the {len(gains)} numbers of models and behind for {behind}, by " \
+           "two standard errors or more"
 
 
 def _least_of_two_or_more(accuracy):

@@ -205,7 +205,7 @@ def sleeping():
     ax.margins(0.08)
     ax.axis("off")
     fig.colorbar(colours, ax=ax, format="%.2f")
-    share = float((given > 0).mean())
+    share = np.pi / 27 ** 0.5  # of a circle that touches the edges: π/(3·√3)
     return plotting.show(fig, f"A triangle of all mixes of three networks. The output is 0 on its edges and in its "
                               f"corners, above 0 in a circle that touches the edges, in {share:.0%} of the triangle, "
                               "and ⅓ in the middle.",

@@ -51,7 +51,8 @@ def reading_of_the_walks(sweep: xarray.Dataset) -> Page:
     nearest = int(usual.walk_apart.values.argmin())  # from there on it moves away from its partners
     as_far_apart = np.interp(near.walk_apart, usual.walk_apart[nearest:], usual.walk_gap[nearest:])
     times = float(near.walk_gap / as_far_apart)
-    verdict = "So it is not the distance alone. The direction counts" if times > 2 else "So it is the distance"
+    verdict = f"So it is not the distance alone. The direction may count{_rival(near, usual.sel(length=NEAR))}" \
+        if times > 2 else "So it is the distance"
     return reading("Distance or direction?", """{farther} There the gap is {bold:.4f} for the bold one, and {usual:.4f}
         for the other. If the members of the triple are equally far apart, that of the bold one is {times:.0f} times as
         large. {behind} {verdict}.""",
@@ -70,6 +71,15 @@ def _farther(bold, usual):
            "accurate than the ensemble.)" if average - ensemble > CLEAR and ensemble - alone > CLEAR else ""
     return f"At distance {FAR:.0f} both gaps are larger than at {NEAR:.0f}.{poor} Now compare the two at the " \
            "nearer distance."
+
+
+def _rival(bold, usual):
+    """What else differs where both lie at the same distance: the accuracy of the models that walk."""
+    alone = bold.walk_alone.item(), usual.walk_alone.item()
+    if alone[1] - alone[0] <= CLEAR:
+        return ""
+    return ", and so may accuracy. At this distance the bold one alone has only {:.0%}, and the other has {:.0%}. " \
+           "This test does not separate the two explanations".format(*alone)
 
 
 def _behind(near):
