@@ -75,11 +75,10 @@ def _farther(bold, usual):
 
 def _rival(bold, usual):
     """What else differs where both lie at the same distance: the accuracy of the models that walk."""
-    alone = bold.walk_alone.item(), usual.walk_alone.item()
-    if alone[1] - alone[0] <= CLEAR:
+    if (usual.walk_alone - bold.walk_alone).item() <= CLEAR:
         return ""
-    return ", and so may accuracy. At this distance the bold one alone has only {:.0%}, and the other has {:.0%}. " \
-           "This test does not separate the two explanations".format(*alone)
+    return ", and so may accuracy. So near, the bold one alone is clearly less accurate than the other, and this " \
+           "test does not separate the two explanations"
 
 
 def _behind(near):
