@@ -1,4 +1,6 @@
+import builtins
 import copy
+import dis
 import inspect
 import json
 import os
@@ -71,11 +73,26 @@ def test_a_solution_that_is_taught_gives_what_the_librarys_function_gives(one):
     assert len(inspect.getsource(one.teaching).splitlines()) <= 12
 
 
-@pytest.mark.parametrize("one", TAUGHT, ids=lambda one: one.id)
+def names_outside(code):
+    """Every name that code, and the functions in it, looks up where nothing in them defines it."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(names_outside(constant) for constant in code.co_consts if inspect.iscode(constant)))
+
+
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
 def test_a_solution_that_is_copied_runs_by_itself(one):
     copied = {}
-    exec(solution(one.id).text.rsplit("\nIn the library: ", 1)[0], copied)  # a learner copies it so
-    assert check(one.id, copied[one.teaching.__name__]).passed
+    code = compile(solution(one.id).text.rsplit("\nIn the library: ", 1)[0], "the cell", "exec", dont_inherit=True)
+    exec(code, copied)  # a learner copies it so
+    assert [name for name in names_outside(code) if name not in copied and not hasattr(builtins, name)] == []
+    assert check(one.id, copied[(one.teaching or one.solution).__name__]).passed
+
+
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
+def test_a_solved_check_shows_the_code_that_can_be_copied(one):
+    shown = check(one.id, None, solved=True).code
+    assert solution(one.id).text.startswith(shown.rstrip())
+    assert all(len(line) <= 120 for line in shown.splitlines())
 
 
 @pytest.mark.parametrize("answer, says", [

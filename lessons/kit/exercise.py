@@ -5,7 +5,9 @@ function that gives it, and the sentence that helps. The check runs the learner'
 like the solution it passes, and if it behaves like a known wrong answer it gets that one's sentence. Otherwise it is
 told what its results have to do with the right ones, and on which input that shows best.
 """
+import ast
 import copy
+import dis
 import functools
 import importlib
 import inspect
@@ -204,18 +206,40 @@ def _code_of(exercise):
     if not callable(exercise.solution):
         return repr(exercise.solution)
     function = exercise.teaching or exercise.solution
-    return _imports_of(function) + textwrap.dedent(inspect.getsource(function))
+    return _imports_of(function) + _without_types(textwrap.dedent(inspect.getsource(function)))
+
+
+def _without_types(source):
+    """A function's text without the types in its head: their names are the library's, and a notebook has none of
+    them."""
+    head = ast.parse(source).body[0]
+    typed = [argument for argument in ast.walk(head.args) if isinstance(argument, ast.arg) and argument.annotation]
+    if not typed and head.returns is None:
+        return source
+    for argument in typed:
+        argument.annotation = None
+    lines = source.splitlines(keepends=True)
+    lines[head.lineno - 1:head.body[0].lineno - 1] = [f"def {head.name}({ast.unparse(head.args)}):\n"]
+    return "".join(lines)
 
 
 def _imports_of(function):
-    """The imports of the modules that a function uses, so that whoever copies its lines can run them; "" of none."""
-    code = inspect.unwrap(function).__code__
-    every = [code, *(constant for constant in code.co_consts if inspect.iscode(constant))]
-    names = sorted({name for part in every for name in part.co_names})
-    modules = {name: function.__globals__[name] for name in names if inspect.ismodule(function.__globals__.get(name))}
-    lines = [f"import {module.__name__}" + (f" as {name}" if name != module.__name__ else "")
-             for name, module in modules.items()]
+    """The imports of the modules and of whatever else a function uses, so that whoever copies its lines can run them;
+    "" of none."""
+    inside = inspect.unwrap(function)
+    values = {name: inside.__globals__[name] for name in sorted(_global_names(inside.__code__))
+              if name in inside.__globals__ and inside.__globals__[name] is not function}
+    modules = {name: value.__name__ for name, value in values.items() if inspect.ismodule(value)}
+    lines = [f"import {full}" + (f" as {name}" if name != full else "") for name, full in modules.items()]
+    lines += [f"from {getattr(value, '__module__', inside.__module__)} import {name}"
+              for name, value in values.items() if name not in modules]
     return "".join(f"{line}\n" for line in lines) + ("\n\n" if lines else "")
+
+
+def _global_names(code):
+    """What a function's code, and that of the functions in it, looks up outside."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    return names.union(*(_global_names(constant) for constant in code.co_consts if inspect.iscode(constant)))
 
 
 # -- judging ---------------------------------------------------------------------------------------
