@@ -844,6 +844,17 @@ def test_on_the_ledgers_seeds_a_task_below_chance_is_learned_again_sooner_than_b
     assert (np.subtract(ledger["again_negated"], ledger["again_untrained"]) > 0.2).all()
 
 
+def test_on_the_ledgers_seeds_the_exponent_at_the_output_is_nearer_to_curvatures_and_kinks_make_more():
+    ledger = claims.measured()["CTL-10"]
+    assert min(ledger["exponent_deepest"]) > (1.5 + 2) / 2
+    assert min(ledger["kinks_share_output_at_0.1"]) > 0.7 and min(ledger["kinks_share_hidden_least"]) > 0.5
+
+
+def test_on_the_ledgers_seeds_a_new_last_layer_reads_less_for_the_one_task_that_was_known_and_not_for_the_others():
+    ledger = claims.measured()["CTL-13"]
+    assert min(ledger["near_read_out_lost"]) > 0.05 and max(ledger["far_read_out_lost"]) < 0.02
+
+
 @pytest.mark.parametrize("drawing", [panels.arrows, panels.doubled,
                                      lambda: panels.kept_lam({1: 0.7, 8: -1.4}, {1: 0.9, 8: 0.5}),
                                      lambda: panels.gap_by_layer({(0.2, name): 0.01 for name in mlp.LAYERS})])

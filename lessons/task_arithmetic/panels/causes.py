@@ -11,6 +11,7 @@ from lessons.task_arithmetic.experiment.mlp import LAYERS
 
 LOOKS = dict(zip(LAYERS, (Look(BLACK, "o"), Look(BLUE, "s"), Look(GREEN, "^"), Look(ORANGE, "D"))))
 STYLES = {"Eq. 2": "-", "Eq. 3": "--"}
+BETWEEN = (1.5 + 2) / 2  # half-way between the power of kinks and that of curvature
 
 
 @still
@@ -62,18 +63,30 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     late = causes.gates_matter(sweep, "Eq. 2", 1.0)
     leads = "kinks lead however one freezes" if early[0] > 0.5 else "the lead depends on how one freezes"
     lead = "which of the two leads cannot be told" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
-    sure = said("""How sure are these shares? The ReLUs can also be frozen at one of the two ends. At λ = 0.2 the share
-                   of kinks is then between {early[0]:.0%} and {early[1]:.0%}, so {leads}; at λ = 1 it is between
-                   {late[0]:.0%} and {late[1]:.0%}, and {lead}.""", early=early, late=late, leads=leads, lead=lead)
+    sure = said("""How sure are the shares of Eq. 2? The ReLUs can also be frozen at one of the two ends. Over the three
+                   choices, the share of kinks is between {early[0]:.0%} and {early[1]:.0%} at λ = 0.2, so {leads}. At
+                   λ = 1 it is between {late[0]:.0%} and {late[1]:.0%}, and {lead}.""",
+                early=early, late=late, leads=leads, lead=lead)
     rows = [[equation, *(f"{of_part['output']:.2f}" for of_part in parts.values()),
              *(f"{shares[equation].sel(step=lam).item():.0%}" for lam in (0.1, 0.4, 1.0))]
             for equation, parts in exponents.items()]
-    first = said("""What Eq. 2 misses in layer 1, which has kinks alone, grows like λ to the power {first:.2f} (λ up to
-                    {small:g}). The table is about the output.""",
-                 first=exponents["Eq. 2"]["missed"]["layer 1"], small=causes.SMALL)
-    last = said("""Its kinks alone do not grow like those of layer 1, because the layers above mix what many units
-                   miss. {sure}""", sure=sure)
+    of_missed = exponents["Eq. 2"]["missed"]
+    first = said("""As a share of the features’ length, what Eq. 2 misses in layer 1, which has kinks alone, grows like
+                    λ to the power {first:.2f} (λ up to {small:g}). Behind it, this power is nearer to the 2 of
+                    curvature than to the 1.5 of kinks {where}. The table is about the output.""",
+                 first=of_missed["layer 1"], small=causes.SMALL,
+                 where=_places([layer for layer in LAYERS[1:] if of_missed[layer] > BETWEEN]))
+    last = said("""The output’s kinks alone do not grow like those of layer 1, perhaps because the layers above mix what
+                   many units miss. {sure}""", sure=sure)
     paragraph = Markup("<p>{}</p>")
     return table(("at the output", "exponent of what is missed", "of its kinks", "of its curvature",
                   "share of kinks at λ = 0.1", "at λ = 0.4", "at λ = 1"), rows,
                  before=Markup("<p><b>What was measured.</b> {}</p>").format(first), after=paragraph.format(last))
+
+
+def _places(layers):
+    """Where something is so, of the layers behind the first: none, one alone, or several."""
+    if not layers:
+        return "in no layer"
+    words = ["at the output" if layer == "output" else f"in {layer}" for layer in layers]
+    return f"{words[0]} alone" if len(words) == 1 else " and ".join(words)

@@ -134,8 +134,8 @@ OPPOSITES = [mlp.negation_of(angle) for angle in (22.5, 45.0, 90.0, 180.0)]
 
 @still
 def figure_7(sweep: xarray.Dataset, lams=(0.2, 0.4)):
-    """Figures 7 and 8 of CTL at both readings of its λ: gap and baseline for four pairs and four negations, and the
-    distribution of coef in the third layer."""
+    """Figures 7 and 8 of CTL at its λ, 0.4, and at half of it, which its labels for Eq. 2 can mean too: gap and
+    baseline for four pairs and four negations, and the distribution of coef in the third layer."""
     fig, axes = plotting.figure(4, 2, height=6.2, sharey="row")
     third = sweep.sel(layer="layer 3")
     columns = [(ends, lam) for ends in (SUMS, OPPOSITES) for lam in lams]
@@ -176,12 +176,17 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     numbers."""
     adding = mlp.claim_10(sweep)
     negating = mlp.claim_11(sweep)
-    most = max(adding["gap_over_base_at_0.4"], negating["gap_over_base_at_0.4"])
+    small = max(adding["gap_over_base_at_0.4"], negating["gap_over_base_at_0.4"]) < 0.2
+    ends = all(numbers["coef_at_1"] < mlp.LENGTH and numbers["gap_over_base_at_1"] > mlp.SHARE
+               for numbers in (adding, negating))
     return reading("Figures 7, 8 and 19 to 24 of Zhou et al., and ours", """
-        {agrees} at both readings of its λ. Eq. 2, all 28 pairs, every layer: {adding}. Eq. 3, all eight tasks:
-        {negating}. Differs: the source reports λ = 0.4 alone and so cannot show where it ends: the edited network's
-        features fall ever shorter of the mean of the ends' before they point elsewhere.""",
-                   agrees=agrees(most < 0.2), adding=_at_three(adding), negating=_at_three(negating))
+        {agrees}: at both λ that the labels for Eq. 2 can mean, and for Eq. 3, the gap is {part} of the baseline. (All
+        are means over the images.) Eq. 2, all 28 pairs, every layer: {adding}. Eq. 3, all eight tasks: {negating}.
+        Differs: the source shows λ = 0.4 alone, and so it cannot show where the equations end.{end}""",
+                   agrees=agrees(small), part="a small part" if small else "not everywhere a small part",
+                   adding=_at_three(adding), negating=_at_three(negating),
+                   end=" At λ = 1 the features half-way between the ends are too short for the mean of the ends’, and "
+                       "they point elsewhere, too." if ends else "")
 
 
 def _at_three(numbers):

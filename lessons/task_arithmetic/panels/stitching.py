@@ -247,11 +247,11 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
                          int(sweep.attrs["test_images"]))
     return reading("Figure 10 of Zhou et al., and ours", """
         Mean over the eight tasks, worst layer. Untouched, the network has an accuracy of {before:.3f} on the
-        pretraining task and of {before_task:.3f} on task i. {agrees}: with Δ taken out of the features at λ = 1 the
-        task goes, to {whole_task:.3f}, and the pretraining task keeps {whole:.3f}. Do the features of θ₀ − λτ do
-        alike? At λ = 0.5 the pretraining task keeps {weights:.3f}, against {half:.3f}: a difference of {lost}
-        points{doubt}. At λ = 1 it falls to {fallen:.3f}. Mind how little there was to forget. Of 22.5°, where the
-        pretrained network is good, {near:.3f} of {near_before:.3f} is left (layer 2).""",
+        pretraining task and of {before_task:.3f} on task i. {agrees} about the task: with Δ taken out of the
+        features at λ = 1 it goes to {whole_task:.3f}, and the pretraining task keeps {whole:.3f}. Do the
+        features of θ₀ − λτ do alike? At λ = 0.5 the pretraining task keeps {weights:.3f}, against {half:.3f}: a
+        difference of {lost} points{doubt}. At λ = 1 it falls to {fallen:.3f}. Mind how little there was to forget. Of
+        22.5°, where the pretrained network is good, {near:.3f} of {near_before:.3f} is left (layer 2).""",
                    before=before,
                    before_task=numbers["before_task"],
                    whole=numbers["features_pretraining_at_1"],

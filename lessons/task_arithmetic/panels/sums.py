@@ -62,10 +62,9 @@ def reading_of_the_heat_map(sweep: xarray.Dataset) -> Page:
         means[name] = values[np.triu_indices(len(ANGLES), 1)]
         means[f"{name}_near"] = np.diagonal(values, 1).mean()
     text = said("""Neighbours share much, as their digits do: {all_near:.2f} on average. The least of all cosines is
-                   {least:.2f}, so no two of these arrows oppose each other. The layers differ. In layer 1 the arrows
-                   depend on the angle, and half of the pairs have a cosine below {first:.2f}. At the output half of
-                   them have one above {last:.2f}, an angle of less than {degrees:.0f}°: those arrows agree more, but
-                   they are not parallel.""",
+                   {least:.2f}, so no two of these arrows oppose each other. The layers differ. In layer 1 half of
+                   the pairs have a cosine below {first:.2f}. At the output half of them have one above {last:.2f}, an
+                   angle of less than {degrees:.0f}°: those arrows agree more, but they are not parallel.""",
                 all_near=means["all_near"], least=means["all"].min(), first=np.median(means["first"]),
                 last=np.median(means["last"]), degrees=np.degrees(np.arccos(np.median(means["last"]))))
     return Page(text, paragraph(text))
