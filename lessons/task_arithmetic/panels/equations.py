@@ -185,7 +185,7 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
         Differs: the source shows λ = 0.4 alone, and so it cannot show where the equations end.{end}""",
                    agrees=agrees(small), part="a small part" if small else "not everywhere a small part",
                    adding=_at_three(adding), negating=_at_three(negating),
-                   end=" At λ = 1 the features half-way between the ends are too short for the mean of the ends’, and "
+                   end=" At λ = 1 the features half-way between the ends are shorter than the mean of the ends’, and "
                        "they point elsewhere, too." if ends else "")
 
 

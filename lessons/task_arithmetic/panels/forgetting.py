@@ -4,7 +4,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import Difference
-from lessons.kit.page import Markup, Page, said
+from lessons.kit.page import Markup, Page, minus, said
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, Look, still
 from lessons.task_arithmetic.experiment import forgetting
 from lessons.task_arithmetic.experiment.forgetting import NETWORKS
@@ -113,7 +113,7 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
                    layer is right for {negated:.2f} of the images with the features of θ₀ − τ, and for {pretrained:.2f}
                    with those of θ₀. The difference is {lost} points{doubt}. Look at single tasks too. For 22.5°, the
                    one task that θ₀ knew well, θ₀ is {near} points ahead{near_doubt}; for the seven others it is {rest}
-                   in the mean{rest_doubt}, and between {least:+.1f} and {most:+.1f} on single ones. Mind the control:
+                   in the mean{rest_doubt}, and between {least} and {most} on single ones. Mind the control:
                    with the features of an <i>untrained</i> network it is right for {untrained:.2f}. For 22.5° θ₀ was
                    {over} points ahead of that. And after 20 steps of training on the task, in the mean over all eight,
                    θ₀ − τ is right for {again:.2f}, θ₀ for {again_before:.2f}, and the untrained network for
@@ -121,7 +121,8 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
                 own=far["far_task_negated"], smallest=far["far_task_smallest_output"],
                 shuffled=far["task_shuffled"], before=forgetting.over_tasks(sweep, "accuracy")["θ₀"],
                 lost=lost, doubt=lost.doubt(), near=near, near_doubt=near.doubt(), rest=rest, rest_doubt=rest.doubt(),
-                least=min(of_tasks), most=max(of_tasks), over=over, negated=third["θ₀ − τ"], pretrained=third["θ₀"],
+                least=minus(f"{min(of_tasks):+.1f}"), most=minus(f"{max(of_tasks):+.1f}"), over=over,
+                negated=third["θ₀ − τ"], pretrained=third["θ₀"],
                 untrained=third["untrained"],
                 again=again["θ₀ − τ"], again_before=again["θ₀"], again_untrained=again["untrained"])
     return Page(text, Markup("<p><b>What was measured.</b> {}</p>").format(text))
