@@ -375,14 +375,17 @@ def test_the_pictures_of_forgetting_hold_their_numbers(made_up_forgetting):
     parted = made_up_forgetting.copy(deep=True)
     parted["read_out"].loc[{"angle": 22.5, "network": "θ₀"}] = 0.9
     text = panels.reading_of_forgetting(parted.assign_attrs(test_images=10_000)).text
-    assert "θ₀ is +85.0 ±" in text and "the seven others +75.0 ±" in text and "was +80.0 ±" in text
+    assert "θ₀ is +85.0 ±" in text and "the seven others it is +75.0 ±" in text and "was +80.0 ±" in text
     found = forgetting.claims(made_up_forgetting)["CTL-13"]
+    single = parted.copy(deep=True)
+    single["read_out"].loc[{"angle": 90.0, "network": "θ₀"}] = 0.0
+    assert "and between −5.0 and +75.0 on single ones" in panels.reading_of_forgetting(single).text
     assert found["read_out_lost"] == pytest.approx(0.75) and found["again_pretrained"] == pytest.approx(0.8)
 
 
 def test_a_reading_of_forgetting_does_not_tell_a_difference_within_its_error(made_up_forgetting):
     alike = made_up_forgetting.assign(read_out=made_up_forgetting.read_out * 0 + 0.8)
-    assert "points more, which is within the noise." in panels.reading_of_forgetting(alike).text
+    assert "points, which is within the noise. Look" in panels.reading_of_forgetting(alike).text
 
 
 @pytest.fixture(scope="session")
