@@ -317,7 +317,7 @@ def test_the_table_of_widths_says_where_cart_is_best_and_what_is_lost():
     lost = 1 - (narrow.average / narrow.own).sel(part="test").mean().item()
     said = panels.width.reading_of_the_widths(widths).text
     kept = panels.width.Ranks(widths).said(best).partition(" ")[0]
-    assert f"20: CART best: directions {kept}, of the rank {100 * min(1, best / 20):.2g} %," in said
+    assert f"20: best, held-out: directions {kept}, of the rank {100 * min(1, best / 20):.2g} %," in said
     assert f"lost by average {lost:.3f}" in said
 
 
@@ -425,7 +425,7 @@ def test_the_theorems_figure_and_reading_say_both_sides():
     most = both.ratio.max("trial").values
     assert f"is at most {most[0]:.3f} (meant) and {most[1]:.3f} (printed)" in figure
     said = panels.interference.reading_of_the_theorem(both).text
-    assert f"at most {both.ratio.max().item():.2f} of the bound in 10 trials" in said
+    assert f"at most {both.ratio.max().item():.2f} of the bound for 5 sets of tasks" in said
     loss = both.literal.sel(which="I(k)", side="L").item()
     assert f"L = {loss:.2f}, bound 0." in said
 
@@ -437,7 +437,7 @@ def test_the_reading_of_the_plane_names_the_lowest_loss_on_the_way():
     average = way.sel(rank=0.0).isel(lam=0).item()
     assert f"falls from {average:.2f} to {way.min().item():.2f} with" in said
     on_plane = found.loss.sel(plane=plane.PLANES[0]).mean("task").min().item()
-    assert f"the lowest loss on the former is {on_plane:.2f}." in said
+    assert f"no cell of the former’s map is below {on_plane:.2f}." in said
 
 
 def test_a_truncated_task_vector_is_along_its_own_as_far_as_the_reading_says():

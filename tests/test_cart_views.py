@@ -49,7 +49,7 @@ def views(sweep, eight, sets):
 
 OPENINGS = {
     "directions": "Too few directions hurt, all give the average, the best number lies between",
-    "overlap": "CART beats the average only where most pixels are permuted",
+    "overlap": "With permuted pixels, CART beats the average only where most are permuted",
     "levels": "The more pixels are permuted, the more averaging loses",
     "bell": "None and all give the average, the best number lies between",
     "centring": "At its best, truncation is more accurate without centring",
@@ -58,7 +58,7 @@ OPENINGS = {
     "per_layer": "Centring makes the tasks’ directions overlap more, not less",
     "plane": "CART leaves this map: nothing on it has so low a loss",
     "storage": "A few directions a task keep more than a mask of the same size",
-    "split": "No number of directions can be told from the plain average"}
+    "split": "Every number of directions is within the noise of the plain average"}
 
 
 @pytest.mark.parametrize("name", OPENINGS)
@@ -82,7 +82,7 @@ def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
 @pytest.mark.parametrize("setting, lam, how, title", [
     (bell.DISJOINT, 3.0, HOWS[0], OPENINGS["directions"]),
     (bell.DISJOINT, 0.3, HOWS[0], "None and all give the average, the best number lies between"),
-    ("0 % of the pixels permuted", 3.0, HOWS[0], "No number of directions can be told from the plain average"),
+    ("0 % of the pixels permuted", 3.0, HOWS[0], "Every number of directions is within the noise of the plain average"),
     (bell.DISJOINT, 1.0, HOWS[1], "Task vectors from θ₀ gain when they are cut, too"),
     ("0 % of the pixels permuted", 1.0, HOWS[1], "θ₀ is more accurate without any of these task vectors")])
 def test_the_title_over_the_directions_is_what_the_sweep_says(setting, lam, how, title, sweep, views):
@@ -115,7 +115,7 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
     ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
     ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),
-    ([0.5, 0.51, 0.51, 0.51, 0.5], "No number of directions can be told from the plain average")])
+    ([0.5, 0.51, 0.51, 0.51, 0.5], "Every number of directions is within the noise of the plain average")])
 def test_what_a_curve_over_directions_is_called(mean, title):
     assert directions.finding_of_cart(np.array(mean), 0.5, IMAGES) == title
 
@@ -139,7 +139,7 @@ def test_the_bells_heights_are_the_sweeps_in_points(sweep, views):
 
 
 @pytest.mark.parametrize("heights, title", [
-    ([0, 0, 5, 9], "CART beats the average only where most pixels are permuted"),
+    ([0, 0, 5, 9], "With permuted pixels, CART beats the average only where most are permuted"),
     ([0, 0, 0, 0], "However many pixels are permuted, CART gains nothing over the average"),
     ([5, 5, 5, 9], "CART beats the average, however many pixels are permuted"),
     ([0, 5, 0, 9], "CART beats the average for some shares of permuted pixels, not for others")])
@@ -180,7 +180,7 @@ def test_with_eight_tasks_of_digits_centring_helps_only_if_the_output_layer_is_l
 def test_the_bell_of_chapter_7s_tasks_jumps_behind_eight_directions(eight):
     curve = eight.accuracy.sel(case=several.CASE, head=centring.WHOLE, how=HOWS[0])
     few, ten = curve.sel(rank=slice(1, 8)).max().item(), curve.sel(rank=10.0).item()
-    assert few - eight.average.item() <= 0.15 and ten - few >= 0.15
+    assert few - eight.average.item() < 0.45 * (ten - eight.average.item())
     behind = curve.sel(rank=[12.0, 20.0, 32.0, 64.0, 400.0]).values
     assert ten > behind[0] and (np.diff(behind) < 0).all()
 
@@ -282,7 +282,7 @@ def test_the_best_number_of_directions_does_not_grow_with_the_width(views):
     widths = experiment.bell.run_widths("full", 0)
     tops = {value: width.top_of(readings.one(widths, width=value)) for value in (25, 200, 400, 800)}
     assert tops[25] is None and [tops[value].best for value in (200, 400, 800)] == [15, 13, 12]
-    assert width.finding(tops, 25) == "In a layer this narrow, CART cannot be told from the average"
+    assert width.finding(tops, 25) == "In a layer this narrow, CART is within the noise of the average"
     assert "400 units: 13 (11 to 14)" in views["width"].alt
     of_shares = {value: readings.Plateau(value // 20, value // 20, value // 20) for value in (100, 200, 400)}
     assert width.growth(of_shares) == pytest.approx(1)

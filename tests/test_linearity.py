@@ -434,7 +434,7 @@ def test_the_table_of_rises_and_the_convex_loss_say_what_was_measured(sweep, sta
     page = panels.convex(networks[22.5], networks[90.0], data.load("rotated_mnist", "test", angle=45.0)).data
     assert "a convex loss" not in page and "at the midpoint the straight line is at" in page
     assert "Of 500 test images, the one whose loss bends most" in page
-    assert "none has a place" in panels.reading_of_lemma_1(0).text
+    assert "none has a higher loss at the 19 α tried" in panels.reading_of_lemma_1(0).text
 
 
 def test_causes_are_measured_shown_and_said(sweep, session_sweep):

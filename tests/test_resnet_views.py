@@ -54,7 +54,7 @@ def test_titles_state_no_number_and_every_frame_is_within_its_axes(name, views):
     ([0.2, 0.3, 0.4], "One more step on so few images ruins the network"),
     ([0.2, 0.3, 0.78], "One more step on so few images usually ruins the network"),
     ([0.2, 0.78, 0.78], "One more step on this many images can ruin the network"),
-    ([0.78, 0.77, 0.79], "After one more step on this many images, no change can be told on average"),
+    ([0.78, 0.77, 0.79], "After one more step on this many images, the mean change is within the noise"),
     ([0.70, 0.71, 0.69], "One more step on this many images costs a little accuracy")])
 def test_the_title_over_the_steps_counts_draws_that_lose_much(after, title):
     assert steps.finding_of_steps(0.78 - np.array(after), 500) == title

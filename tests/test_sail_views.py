@@ -138,7 +138,7 @@ def test_what_numbering_the_units_anew_changes(views):
     same, other = np.full(3, 0.9), np.array([0.9, 0.7, 0.8])
     assert width.finding_of_orders(same, other) == OPENINGS["width"]
     assert width.finding_of_orders(other, other) == "Numbering the units anew changes what any of these maps gives"
-    assert width.finding_of_orders(same, same) == "Numbering the units anew changes nothing that can be told"
+    assert width.finding_of_orders(same, same) == "Numbering the units anew changes nothing beyond the noise"
     assert views["width"].draw(numbering=3, setting=f"interpolation, {SHRINK}").title == OPENINGS["width"]
 
 

@@ -119,7 +119,7 @@ def test_cart_and_every_task_are_points_above_the_average(sweeps, views):
     ([0.5, 0.54, 0.3, 0.5], "The best rank gains a little over the average, too many directions lose"),
     ([0.5, 0.49, 0.7, 0.5], "The best rank gains much over the average"),
     ([0.5, 0.3, 0.51, 0.5], "No rank is seen to beat the average, and too few directions lose"),
-    ([0.5, 0.49, 0.51, 0.5], "No rank can be told from the average")])
+    ([0.5, 0.49, 0.51, 0.5], "Every rank is within the noise of the average")])
 def test_what_a_curve_over_ranks_is_called(means, title):
     assert ranks.finding_of_bell(np.array(means), 0.5, 0.8, IMAGES) == title
 

@@ -150,9 +150,9 @@ CHAPTERS = (
     Chapter("07_comparisons", "lessons.interference", deeper=True, panels=1, slider="step",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
             teaches="the race in tables, with the sources' grids; test-time adaptation without labels; choices that "
-                    "papers do not mention"),
+                    "implementers make"),
     Chapter("08_cart", "lessons.cart", panels=6, slider="directions kept, pixels permuted", quick=130, full=3600,
-            needs_in_full=("fashion", "cifar"),
+            needs=("mnist", "fashion"), needs_in_full=CIFAR,
             teaches="centred low-rank task vectors: why they work only between two ends, whether it is the centring "
                     "that helps, which tasks they need, where to cut, and what they are good for in storage"),
     Chapter("08_paper", "lessons.cart", deeper=True, panels=5, slider="rank, λ", needs_in_full=("fashion", "cifar"),

@@ -69,13 +69,13 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """CART-2: the levels that chapter 8 opens on, output layer whole, and what CART is ahead by with it whole and cut,
     each at the number of directions that is best on the test images."""
     part = sweep.sel(case=CASE)
-    cut, whole = (part.accuracy.sel(head=head) for head in peak.HEADS)
-    inside = {"cut": cut.isel(rank=slice(1, -1)).max("rank"), "whole": whole.isel(rank=slice(1, -1)).max("rank")}
+    cut, uncut = (part.accuracy.sel(head=head) for head in peak.HEADS)
+    inside = {"cut": cut.isel(rank=slice(1, -1)).max("rank"), "whole": uncut.isel(rank=slice(1, -1)).max("rank")}
     numbers = {"average": part.average,
                "own": part.own,
                "cart": inside["whole"].sel(how=grid.HOWS[0]),
                "truncated": inside["whole"].sel(how=grid.HOWS[1]),
-               "task_arithmetic": whole.sel(how=grid.HOWS[1]).isel(rank=-1),
+               "task_arithmetic": uncut.sel(how=grid.HOWS[1]).isel(rank=-1),
                "ties": part.ties}
     numbers |= {f"cart_over_truncated_head_{name}": best.sel(how=grid.HOWS[0]) - best.sel(how=grid.HOWS[1])
                 for name, best in inside.items()}

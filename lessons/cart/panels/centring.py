@@ -74,7 +74,8 @@ def bell(sweep: xarray.Dataset, prediction=None):
             "charts": [_chart(ranks, Star("guess", "merged", x=(ranks.places[place],)),
                               Reference("ties", "other", "TIES"))],
             "controls": {"rank": ranks.view_slider(ASKED)}, "hides": ["centred", "sure", "plain"],
-            "caption": f"{caption(sweep)} {tasks} The output layer is left whole. {_measured(sweep)}"}
+            "caption": f"{caption(sweep)} {tasks} The output layer is left whole; without centring it is θ₀ "
+                       f"plus λ times the sum of the task vectors. {_measured(sweep)}"}
 
 
 @view
@@ -142,8 +143,8 @@ def finding(centred: float, plain: float, images: int) -> str:
 def question(sweep: xarray.Dataset) -> str:
     """What is asked before `bell`."""
     part = sweep.sel(case=several.CASE)
-    return said("""Chapter 7’s eight tasks. The average is {average:.0f} % accurate, and each network alone
-                   {own:.0f} %. How accurate is CART when it keeps **{kept:.0f}** of the 400 directions?""",
+    return said("""Chapter 7’s eight tasks. The average is {average:.0f} % accurate, and the networks alone {own:.0f} %
+                   on average. How accurate is CART when it keeps **{kept:.0f}** of the 400 directions?""",
                 kept=ASKED, **in_percent(average=part.average.item(), own=part.own.item()))
 
 

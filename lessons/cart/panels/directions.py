@@ -115,7 +115,7 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
     gains = Difference.of(float(mean[best]), average, images)
     inside = 0 < best < len(mean) - 1
     if not (gains.value > 0 and gains.is_news):
-        return "No number of directions can be told from the plain average"
+        return "Every number of directions is within the noise of the plain average"
     hurts = any((lost := Difference.of(float(value), average, images)).value < 0 and lost.is_news
                 for value in mean[1:best])
     falls = Difference.of(float(mean[best]), float(mean[-1]), images)

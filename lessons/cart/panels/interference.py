@@ -119,8 +119,8 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
     ranks = sweep.sizes["rank"]
     title = said(Markup("""
         <p><b>Rank correlations with CART's accuracy, over {ranks} ranks, at λ = 1</b> (1: the two always go together;
-        by chance alone, half of the time it would lie within ± {chance:.2f}, and nineteen times in twenty within
-        ± {wide:.2f}).</p>"""),
+        for ranks in random order, half of the time it would lie within ± {chance:.2f}, and nineteen times in twenty
+        within ± {wide:.2f}).</p>"""),
                  ranks=ranks, chance=0.67 / (ranks - 1) ** 0.5, wide=1.96 / (ranks - 1) ** 0.5)
     return table(("", *measures), rows, before=title, after=quiet(caption(sweep)))
 
@@ -173,13 +173,13 @@ def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     i_k = sweep.literal.sel(which="I(k)")
     return page.reading("Choi et al.’s Theorem 2",
                         """With V_t thin (one column a singular value that is not zero) and I at full rank, L was at
-                           most {most:.2f} of the bound in {trials} trials: no counterexample. Read to the letter, a has
-                           d entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g} and the bound is
-                           {square_bound:g}. With I(k) for k below the rank, which is what Figures 2 and 3 show:
-                           L = {i_k_loss:.2f}, bound {i_k_bound:g}. And for the first layer of the MLPs above, whose
+                           most {most:.2f} of the bound for {trials} sets of tasks: no counterexample. Read to the
+                           letter, a has d entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g}
+                           and the bound is {square_bound:g}. With I(k) for k below the rank, which is what Figures
+                           2 and 3 show: L = {i_k_loss:.2f}, bound {i_k_bound:g}. And for the first layer of the MLPs above, whose
                            smallest singular values are tiny, the bound is {slack:.0e} times L: true, and no help.""",
                         most=sweep.ratio.max().item(),
-                        trials=2 * sweep.sizes["trial"],
+                        trials=sweep.sizes["trial"],
                         square_loss=square.sel(side="L").item(),
                         square_bound=square.sel(side="bound").item(),
                         i_k_loss=i_k.sel(side="L").item(),

@@ -106,7 +106,7 @@ def finding(shares, heights: np.ndarray, errors: np.ndarray) -> str:
     if len(with_a_bell) == len(shares):
         return "CART beats the average, however many pixels are permuted"
     if min(with_a_bell) > 0.5 and with_a_bell == [share for share in shares if share >= min(with_a_bell)]:
-        return "CART beats the average only where most pixels are permuted"
+        return "With permuted pixels, CART beats the average only where most are permuted"
     return "CART beats the average for some shares of permuted pixels, not for others"
 
 

@@ -175,8 +175,8 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
         rows.append((name, f"{part.large.item():.0f}", f"{part.rule.item():.0f}", *(top.said for top in tops)))
     head = ("", "number of large singular values", "rule of 8.5",
             *(f"directions with which CART is best, {head}" for head in experiment.HEADS))
-    after = quiet(said("""In brackets: what cannot be told from the best, that is, lies within two standard errors of
-                          it. {caption}""", caption=caption(sweep)))
+    after = quiet(said("In brackets: what lies within two standard errors of the best. {caption}",
+                       caption=caption(sweep)))
     return table(head, rows, after=after)
 
 
@@ -212,7 +212,8 @@ def _with_eight_tasks(part):
     best, large = plateau(part, experiment.HEADS[1]).best, round(part.large.item())
     if best - large <= NEAR:
         return ""
-    return f"With eight tasks and the output layer whole, CART is best at {best} directions, well behind the cliff."
+    return (f"With eight tasks of digits and the output layer whole, CART is best at {best} directions, well behind "
+            "the cliff.")
 
 
 def reading_of_centring(sweep: xarray.Dataset) -> Page:
@@ -235,6 +236,13 @@ def reading_of_centring(sweep: xarray.Dataset) -> Page:
                                   caption=caption(sweep))))
 
 
+def _told(lead, more, less, level):
+    """Which of three phrases a difference asks for."""
+    if not lead.is_news:
+        return level
+    return more if lead.value > 0 else less
+
+
 def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     """CART at its best, and task vectors from θ₀ at theirs, whole and cut, for both ways to treat the output layer."""
     part = sweep.sel(case=experiment.USUAL)
@@ -242,11 +250,14 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     sentences = []
     for head in experiment.HEADS:
         centred, plain = (part.accuracy.sel(head=head, how=how).values for how in HOWS)
-        ahead = Difference.of(plain.max(), centred.max(), images).agrees()
-        gains = Difference.of(plain[1:-1].max(), plain[-1], images).agrees()
+        ahead = Difference.of(plain.max(), centred.max(), images)
+        gains = Difference.of(plain[1:-1].max(), plain[-1], images)
         sentences.append(said(Markup("""
-            <b>{head}</b>: CART {centred:.3f}, from θ₀ {plain:.3f} at its best and {all:.3f} with all directions.
-            {ahead}: that leaving the centring out is better. {gains}: that cutting helps task vectors from θ₀."""),
-                              head=capital(head), centred=centred.max(), plain=plain.max(),
-                              all=plain[-1], ahead=ahead, gains=gains))
+            <b>{head}</b>: CART {centred:.3f}, from θ₀ {plain:.3f} at its best and {all:.3f} with all directions. {how}
+            the centring out, and {cutting} task vectors from θ₀."""),
+                              head=capital(head), centred=centred.max(), plain=plain.max(), all=plain[-1],
+                              how=_told(ahead, "It is better to leave", "It is worse to leave",
+                                        "It makes no difference beyond the noise to leave"),
+                              cutting=_told(gains, "cutting helps", "cutting harms",
+                                            "cutting changes nothing beyond the noise for")))
     return reading("Does centring help, and does cutting?", Markup("{text}"), text=Markup(" ").join(sentences))

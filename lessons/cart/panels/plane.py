@@ -121,9 +121,9 @@ def reading(sweep: xarray.Dataset) -> Page:
                            Its mean loss falls from {average:.2f} to {best:.2f} with {rank}, λ = {lam:g}, lower than
                            the average's on {lower} of {tasks} tasks. Differs: of the squared length of the step to that
                            point {of_networks:.2%} lies in the plane of the finetuned networks, {of_path:.0%} in that
-                           of the path, and the lowest loss on the former is {on_plane:.2f}. The paper does not say of
-                           which weights its plane is. In its picture the walk is a loop past a basin, which the plane
-                           of our finetuned networks does not show.""",
+                           of the path, and no cell of the former’s map is below {on_plane:.2f}. The paper does not say
+                           of which weights its plane is. In its picture the walk is a loop past a basin, which the
+                           plane of our finetuned networks does not show.""",
                         average=way.isel(rank=0, lam=0).item(),
                         best=best.min().item(),
                         rank=Ranks(sweep).said(rank),

@@ -103,7 +103,7 @@ def growth(tops: dict[int, Plateau | None]) -> float:
 def finding(tops: dict[int, Plateau | None], width: int) -> str:
     """Whether wider layers need more directions, or that there is no bell at this width."""
     if tops[width] is None:
-        return "In a layer this narrow, CART cannot be told from the average"
+        return "In a layer this narrow, CART is within the noise of the average"
     power = growth(tops)
     if np.isnan(power):
         return "Only one width has a bell"
@@ -136,7 +136,7 @@ def reading_of_the_widths(sweep: xarray.Dataset) -> Page:
         of_methods = (f"{series[row]:.3f}" for series in lost.values())
         share = f"{100 * min(1.0, best / width):.2g} %"
         rows.append((f"{width}", ranks.said(best).partition(" ")[0], share, *of_methods))
-    head = ("hidden units", "CART best: directions", "of the rank", *(f"lost by {name}" for name in lost))
+    head = ("hidden units", "best, held-out: directions", "of the rank", *(f"lost by {name}" for name in lost))
     return table(head, rows)
 
 

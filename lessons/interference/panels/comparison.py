@@ -111,7 +111,7 @@ def finding_of_scales(method: str, other: str, best: float, there: float, error:
     """
     loss = best - there
     if loss < 2 ** 0.5 * error:
-        return f"{title_of(method)} does not lose with any other method’s λ, as far as can be told"
+        return f"{title_of(method)} loses nothing beyond the noise with any other method’s λ"
     how_much = "clearly" if loss > CLEARLY * best else "a little"
     return f"With the λ that suits {inside(other)}, {inside(method)} is {how_much} worse"
 
@@ -199,7 +199,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
         each = np.full((2, len(rows), most), np.nan)
         each[:, :, :shares.shape[1]] = shares, np.broadcast_to(of_rows[:, None], shares.shape)
         values = {"tasks": each.reshape(2, -1), "its tasks": each[:, chosen], "methods": (means, of_rows),
-                  "cannot be told": (np.where(level, means, np.nan), of_rows),
+                  "within the noise": (np.where(level, means, np.nan), of_rows),
                   "chosen": ([0, means[chosen]], [of_rows[chosen]] * 2),
                   "networks alone": ([1, 1], _ENDS), "storage": ([0, MOST], [_BORDER] * 2)}
         alt = said(_ALT_OF_RACE, suite=sweeps[suite].attrs["suite"], best=best, method=title_of(method),
@@ -218,7 +218,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
                 "suite": chips("tasks", {SUITES.get(name, name): name for name in order}),
                 "grid": chips("hyper-parameters from", GRID_NAMES, more=True)}
     return {"kicker": "Chapter 7: the race", "charts": [_chart_of_race(rows)], "draw": draw, "controls": controls,
-            "hides": ["tasks", "its tasks", "methods", "cannot be told", "chosen", "networks alone"],
+            "hides": ["tasks", "its tasks", "methods", "within the noise", "chosen", "networks alone"],
             "caption": f"{captioned(sweeps)} Within the noise: the 95 % interval of the difference over tasks holds 0."}
 
 
@@ -236,7 +236,7 @@ def _chart_of_race(rows):
                  Axis("", *_ENDS, kind="places", ticks=named),
                  (Path("networks alone", "single"), Path("storage", "chance"), Path("chosen", "merged"),
                   Spots("tasks", "other", small=True), Spots("its tasks", "merged", small=True),
-                  Spots("methods", "other", picks=("method",)), Spots("cannot be told", "merged"),
+                  Spots("methods", "other", picks=("method",)), Spots("within the noise", "merged"),
                   Star("guess", "merged", along="x")), height=440)
 
 

@@ -128,8 +128,8 @@ def finding_of_plane(sure: np.ndarray, off: bool) -> str:
         where = "goes beyond the average and keeps something of each task’s own" if off else "lies on neither line"
         return f"The best merge {where}"
     if abs(cart - plain) < error:
-        return "The best merge cannot be told from those of CART and of task arithmetic"
-    return f"The best merge cannot be told from the best of {'CART' if cart > plain else 'task arithmetic'}"
+        return "The best merge is within the noise of those of CART and of task arithmetic"
+    return f"The best merge is within the noise of the best of {'CART' if cart > plain else 'task arithmetic'}"
 
 
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:

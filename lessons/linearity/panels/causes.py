@@ -83,8 +83,9 @@ def reading_of_causes(sweep: xarray.Dataset) -> Page:
     more = "For every pair, each higher layer inherits more error than its own cross term adds." if always else ""
     output = sweep.kinks.isel(layer=-1)
     return reading("Where the error comes from", """
-        In layer 1 kinks cause the whole error. Further up they cause {kinks_layer_2:.0%} of it in layer 2,
-        {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output, and curvature causes the rest. These are
+        In layer 1 kinks cause the whole error. Further up, with the midpoint’s switches, they are {kinks_layer_2:.0%}
+        of it in layer 2, {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output, and curvature is the
+        rest. (The switches of A or B give somewhat other shares.) These are
         means over the pairs; at the output the pairs reach from {least:.0%} to {most:.0%}. {more} Of the output's
         error, {handed_on_output:.0%} was inherited from below.""",
                    more=more, least=output.min().item(), most=output.max().item(), **numbers)

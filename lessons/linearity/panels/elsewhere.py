@@ -64,8 +64,8 @@ def reading_of_elsewhere(sweep: xarray.Dataset) -> Page:
     return reading("How far it reaches", """
         In its worst place the gap is {share_digits:.0%} of the distance from A to B for rotated digits,
         {share_clothes:.0%} for rotated clothes and {share_digits_and_clothes:.0%} for digits with clothes. At the
-        midpoint the features are as short as {coef_digits:.2f}, {coef_clothes:.2f} and {coef_digits_and_clothes:.2f} of
-        the mix. The two networks of a pair are {near:.1f} to {far:.1f} apart in weight space. {but}""",
+        midpoint coef is as low as {coef_digits:.2f}, {coef_clothes:.2f} and {coef_digits_and_clothes:.2f} in a hidden
+        layer. The two networks of a pair are {near:.1f} to {far:.1f} apart in weight space. {but}""",
                    **numbers, **least, near=distance.min().item(), far=distance.max().item(), but=_decides(sweep))
 
 

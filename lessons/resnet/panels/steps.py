@@ -88,7 +88,7 @@ def finding_of_steps(lost: np.ndarray, images: int) -> str:
         return f"One more step on {'so few' if ruined > 0.5 else 'this many'} images {often}"
     of_draws, of_images = lost.std(ddof=1) / np.sqrt(len(lost)), error_of_share(0.5, images)
     if abs(lost.mean()) < WIDE * np.hypot(of_draws, of_images):
-        return "After one more step on this many images, no change can be told on average"
+        return "After one more step on this many images, the mean change is within the noise"
     return f"One more step on this many images {'costs' if lost.mean() > 0 else 'gains'} a little accuracy"
 
 

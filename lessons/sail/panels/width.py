@@ -136,7 +136,7 @@ def finding_of_orders(of_units: np.ndarray, mixed: np.ndarray) -> str:
         return "Number the units anew: whole units give the same, units between neighbours do not"
     if changes == [True, True]:
         return "Numbering the units anew changes what any of these maps gives"
-    return "Numbering the units anew changes nothing that can be told"
+    return "Numbering the units anew changes nothing beyond the noise"
 
 
 def finding_of_a_map(how: str, mapped: np.ndarray, of_units: np.ndarray) -> str:

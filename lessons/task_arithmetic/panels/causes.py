@@ -62,7 +62,7 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     early = causes.gates_matter(sweep, "Eq. 2", 0.2)
     late = causes.gates_matter(sweep, "Eq. 2", 1.0)
     leads = "kinks lead however one freezes" if early[0] > 0.5 else "the lead depends on how one freezes"
-    lead = "which of the two leads cannot be told" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
+    lead = "which of the two leads depends on it" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
     sure = said("""How sure are the shares of Eq. 2? The ReLUs can also be frozen at one of the two ends. Over the three
                    choices, the share of kinks is between {early[0]:.0%} and {early[1]:.0%} at λ = 0.2, so {leads}. At
                    λ = 1 it is between {late[0]:.0%} and {late[1]:.0%}, and {lead}.""",

@@ -107,7 +107,7 @@ def finding_of_mixing(weights: np.ndarray, outputs: np.ndarray, subtracted: np.n
     """
     best = int(weights.argmax())
     lead = Difference.of(weights[best], outputs.max(), images * count)
-    compared = "cannot be told from" if not lead.is_news else "beats" if lead.value > 0 else "falls short of"
+    compared = "is within the noise of" if not lead.is_news else "beats" if lead.value > 0 else "falls short of"
     first = f"One network {compared} the mix of all networks’ outputs"
     if np.isnan(subtracted).any():
         return first

@@ -136,7 +136,7 @@ def finding_of_bell(means: np.ndarray, average: float, own: float, images: int) 
         gained = f"The best rank gains {much} over the average"
         return f"{gained}, {amount} directions lose" if loses else gained
     return f"No rank is seen to beat the average, and {amount} directions lose" if loses else \
-        "No rank can be told from the average"
+        "Every rank is within the noise of the average"
 
 
 # -- tables and readings ---------------------------------------------------------------------------
