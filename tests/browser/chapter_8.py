@@ -16,6 +16,7 @@ def compare(page, said):
     cases = together(peak.run("quick", 0), several.run("quick", 0))
     for told in (cart, centring):
         case, head = re.search(r"\. ([^.]*?), (output layer [^.]*)\. With", told).groups()
+        case = next(name for name in cases.case.values if name.lower() == case.lower())
         accuracy = cases.accuracy.sel(case=case, head=head).isel(rank=-2)
         centred, plain = (float(accuracy.sel(how=how)) for how in HOWS)
         assert f"CART has {centred:.3f} ±" in told and f"truncation without centring {plain:.3f}." in told

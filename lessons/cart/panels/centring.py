@@ -11,7 +11,7 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.panels.directions import finding_of_cart
 from lessons.cart.panels.parts import Ranks, by_rank
 from lessons.kit.noise import Difference, reach
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, capital, reading, said
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
 from lessons.merging.search import rests_on
@@ -108,7 +108,7 @@ def _frame(sweep, rank, case, head, title):
     centred, plain = curves(sweep, case, head)
     errors, place = reach(centred, int(part.images)), position(ranks.values, rank, "rank")
     levels = {"own": part.own.item(), "average": part.average.item(), "arithmetic": float(plain[-1])}
-    alt = said(_ALT, case=case, head=head, rank=ranks.said(rank), centred=centred[place], error=errors[place],
+    alt = said(_ALT, case=capital(case), head=head, rank=ranks.said(rank), centred=centred[place], error=errors[place],
                plain=plain[place], of_centred=by_rank(ranks, centred), of_plain=by_rank(ranks, plain), **levels)
     values = {"sure": (centred - errors, centred + errors), "centred": centred, "plain": plain, **levels}
     return Frame(title, alt, values, key(("merged", "CART, λ at its best"),
