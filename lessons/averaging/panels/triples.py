@@ -182,7 +182,7 @@ def reading_of_what_else(sweep: xarray.Dataset) -> Page:
         verdict = "So most of what is missing is the noise of the images, and not a difference between the two ways"
     else:
         verdict = "So a part of what is missing is a difference between the two ways"
-    return reading("Do the two ways agree?", """They do, beyond the members. But {known:.2f} is too good: both were
+    return reading("Do the two ways agree?", """They do, beyond the members. But {known:.2f} is partly luck: both were
         asked about the same images, and where luck with these helps the one it helps the other. On different images
         R² is {other:.2f}. Now compare with how well a way agrees with itself, on different images: {itself:.2f}.
         {verdict}.""",

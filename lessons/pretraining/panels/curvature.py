@@ -340,6 +340,6 @@ def _along_or_largest(numbers):
     with the largest one."""
     start, middle = ("better than" if numbers[f"{place}_r2"] > numbers["product_r2"] + RIGHT else "no better than"
                      for place in ("at_start", "half_way"))
-    return said("""By its R² over all pairs, the curvature along the line predicts δ {start} the product with λmax if it
-                   is taken at the checkpoint, and {middle} the product if it is taken half-way.""",
+    return said("""By its R² over all pairs, ⅛·|dᵀHd| predicts δ {start} the product with λmax if H is taken at the
+                   checkpoint, and {middle} the product if it is taken half-way.""",
                 start=start, middle=middle)

@@ -306,7 +306,7 @@ def reading_of_overshooting(sweep: xarray.Dataset) -> Page:
     products = {name: rate * sweep.curvature.sel(start=start).item()
                 for name, start in (_SHOWN | {"nothing": NOTHING}).items()}
     far = min(products["random"], products["true"]) > max(2.0, 2 * products["normal"])
-    also = "So the normal start is too sharp for these steps, too, but less." if far and products["normal"] > 2 else ""
+    also = f"With η = {rate:g} the normal start is too sharp, too, but less." if far and products["normal"] > 2 else ""
     return reading("After images learned by heart, the first steps are far too long" if far
                    else "How long are the first steps?", """
         At the start, η times the largest curvature was {random:.1f} after random labels and {true:.1f} after true ones.

@@ -39,7 +39,7 @@ def matched(sweep: xarray.Dataset | None):
             each.append(f"{setting}, statistics {statistics}: gap over the distance between A’s and B’s features "
                         f"{share.sel(which).item():.2f} on average over the blocks, accuracy "
                         f"{sweep.accuracy.sel(which).item():.2f}")
-    alone = ", ".join(f"{value:.2f}" for value in sweep.own_accuracy.values)
+    alone = ", ".join(f"{name} {value:.2f}" for name, value in zip(sweep.model.values, sweep.own_accuracy.values))
     anew = sweep.accuracy.sel(statistics=STATISTICS[1])
     half_way = ", ".join(f"{setting} {anew.sel(setting=setting).item():.2f}" for setting in SOURCE)
     return plotting.show(fig, f"Half-way between two ResNet-18s. {'; '.join(each)}.",

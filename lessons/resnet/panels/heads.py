@@ -80,7 +80,8 @@ def who_knows_what(sweep: xarray.Dataset):
     ax.spines[:].set_visible(False)
     told = [f"finetuned on split {splits[row]}, on split {splits[column]}: {scores[row, column]:.0%}"
             for row, column in np.ndindex(*scores.shape)]
-    below = f"{caption(sweep)} Each network chooses among the five classes of the image’s split."
+    of_split = sweep.assign_attrs(images=f"accuracies on {sweep.sizes['image']:,} images a split")
+    below = f"{caption(of_split)} Each network chooses among the five classes of the image’s split."
     return plotting.show(fig, f"Accuracies of four networks on four splits. {'; '.join(told)}.", below)
 
 

@@ -507,10 +507,10 @@ def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
     for ax in axes[:, 0]:
         ax.set_ylabel("coef")
     fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    means = part.coef_mean.sel(alpha=list(lines.SHOWN_ALPHAS))
-    first = means.sel(layer="block 1")
-    last = means.sel(layer="block 8")
-    alt = said("""coef for {pairs} pairs and {layers} layers at three α. Its mean runs from {first_least:.2f} …
+    medians = part.coef_median.sel(alpha=list(lines.SHOWN_ALPHAS))
+    first = medians.sel(layer="block 1")
+    last = medians.sel(layer="block 8")
+    alt = said("""coef for {pairs} pairs and {layers} layers at three α. Its median runs from {first_least:.2f} …
                   {first_most:.2f} in block 1 to {last_least:.2f} … {last_most:.2f} in block 8.""",
                pairs=len(pairs), layers=len(layers), first_least=first.min().item(), first_most=first.max().item(),
                last_least=last.min().item(), last_most=last.max().item())

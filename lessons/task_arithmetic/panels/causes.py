@@ -11,7 +11,6 @@ from lessons.task_arithmetic.experiment.mlp import LAYERS
 
 LOOKS = dict(zip(LAYERS, (Look(BLACK, "o"), Look(BLUE, "s"), Look(GREEN, "^"), Look(ORANGE, "D"))))
 STYLES = {"Eq. 2": "-", "Eq. 3": "--"}
-BETWEEN = (1.5 + 2) / 2  # half-way between the power of kinks and that of curvature
 
 
 @still
@@ -72,21 +71,14 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
             for equation, parts in exponents.items()]
     of_missed = exponents["Eq. 2"]["missed"]
     first = said("""As a share of the features’ length, what Eq. 2 misses in layer 1, which has kinks alone, grows like
-                    λ to the power {first:.2f} (λ up to {small:g}). Behind it, this power is nearer to the 2 of
-                    curvature than to the 1.5 of kinks {where}. The table is about the output.""",
+                    λ to the power {first:.2f} (λ up to {small:g}). {between}The table is about the output, and of the
+                    same share.""",
                  first=of_missed["layer 1"], small=causes.SMALL,
-                 where=_places([layer for layer in LAYERS[1:] if of_missed[layer] > BETWEEN]))
+                 between="At the output this power lies between that and the power of the output’s curvature alone. "
+                 if of_missed["layer 1"] < of_missed["output"] < exponents["Eq. 2"]["curvature"]["output"] else "")
     last = said("""The output’s kinks alone do not grow like those of layer 1, perhaps because the layers above mix what
                    many units miss. {sure}""", sure=sure)
     paragraph = Markup("<p>{}</p>")
     return table(("at the output", "exponent of what is missed", "of its kinks", "of its curvature",
                   "share of kinks at λ = 0.1", "at λ = 0.4", "at λ = 1"), rows,
                  before=Markup("<p><b>What was measured.</b> {}</p>").format(first), after=paragraph.format(last))
-
-
-def _places(layers):
-    """Where something is so, of the layers behind the first: none, one alone, or several."""
-    if not layers:
-        return "in no layer"
-    words = ["at the output" if layer == "output" else f"in {layer}" for layer in layers]
-    return f"{words[0]} alone" if len(words) == 1 else " and ".join(words)

@@ -98,6 +98,7 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
     far = forgetting.claims(sweep)["CTL-13"]
     of_near, of_rest = (forgetting.over_tasks(sweep.isel(angle=tasks), "read_out", layer="layer 3")
                         for tasks in (slice(0, 1), slice(1, None)))
+    of_far = forgetting.over_tasks(sweep.isel(angle=slice(1, None)), "accuracy")
     images = int(sweep.attrs["test_images"])
     lost, near, rest = (Difference.of(read_out["θ₀"], read_out["θ₀ − τ"], images)
                         for read_out in (third, of_near, of_rest))
@@ -109,17 +110,17 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
                    images, and chance is 10 %. If it knew the answer with the wrong sign, the right class would have the
                    smallest output. It has for {smallest:.0%}: more than chance, far from all. So the right class was
                    pushed down the list, but seldom to its end. Pushing needs the direction of τ: the same numbers in
-                   shuffled places take next to nothing ({shuffled:.2f}, θ₀ {before:.2f}). And the features? A new last
-                   layer is right for {negated:.2f} of the images with the features of θ₀ − τ, and for {pretrained:.2f}
-                   with those of θ₀. The difference is {lost} points{doubt}. Look at single tasks too. For 22.5°, the
-                   one task that θ₀ knew well, θ₀ is {near} points ahead{near_doubt}; for the seven others it is {rest}
-                   in the mean{rest_doubt}, and between {least} and {most} on single ones. Mind the control:
-                   with the features of an <i>untrained</i> network it is right for {untrained:.2f}. For 22.5° θ₀ was
-                   {over} points ahead of that. And after 20 steps of training on the task, in the mean over all eight,
-                   θ₀ − τ is right for {again:.2f}, θ₀ for {again_before:.2f}, and the untrained network for
-                   {again_untrained:.2f}."""),
+                   shuffled places take next to nothing ({shuffled:.2f}, θ₀ {before:.2f}). And the features? Over all
+                   eight tasks, a new last layer is right for {negated:.2f} of the images with the features of θ₀ − τ,
+                   and for {pretrained:.2f} with those of θ₀. The difference is {lost} points{doubt}. Look at single
+                   tasks too. For 22.5°, the one task that θ₀ knew well, θ₀ is {near} points ahead{near_doubt}; for the
+                   seven others it is {rest} in the mean{rest_doubt}, and between {least:+.1f} and {most:+.1f} on single
+                   ones. Mind the control: with the features of an <i>untrained</i> network it is right for
+                   {untrained:.2f}. For 22.5° θ₀ was {over} points ahead of that. And after 20 steps of training on the
+                   task, in the mean over all eight, θ₀ − τ is right for {again:.2f}, θ₀ for {again_before:.2f}, and the
+                   untrained network for {again_untrained:.2f}."""),
                 own=far["far_task_negated"], smallest=far["far_task_smallest_output"],
-                shuffled=far["task_shuffled"], before=forgetting.over_tasks(sweep, "accuracy")["θ₀"],
+                shuffled=of_far["θ₀ − shuffled τ"], before=of_far["θ₀"],
                 lost=lost, doubt=lost.doubt(), near=near, near_doubt=near.doubt(), rest=rest, rest_doubt=rest.doubt(),
                 least=minus(f"{min(of_tasks):+.1f}"), most=minus(f"{max(of_tasks):+.1f}"), over=over,
                 negated=third["θ₀ − τ"], pretrained=third["θ₀"],
