@@ -61,7 +61,7 @@ def overlap(sweep: xarray.Dataset, prediction=None):
                  (Reference("none", "other", ""), Band("sure", "merged", x=tuple(shares)),
                   Line("height", "merged", "CART gains", x=tuple(shares), dots=True, near=True),
                   Star("guess", "merged", x=(0.5,)), Handle("share")))
-    right = Chart(ranks.view_axis("directions kept in layer 1"),
+    right = Chart(ranks.view_axis("directions kept in the hidden layer"),
                   Axis("mean accuracy at this share of permuted pixels", 0, 1, unit="percent"),
                   (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
                    Line("plain", "other", "not centred", x=places), Line("centred", "merged", "", x=places, dots=True)))

@@ -123,14 +123,14 @@ def peak(sweep: xarray.Dataset, prediction=None):
 def _charts(sweep, ranks):
     """Accuracy, and below it the singular values."""
     places = ranks.places
-    above = Chart(ranks.view_axis("directions kept in layer 1", tail=True),
+    above = Chart(ranks.view_axis("directions kept in the hidden layer", tail=True),
                   Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
                   (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
                    Line("plain", "other", "not centred", x=places), Band("sure", "merged", x=places),
                    Line("centred", "merged", "CART", x=places, dots=True, near=True), Star("guess", along="x"),
                    Handle("rank")))
     below = Chart(ranks.view_axis("direction", tail=True),
-                  Axis("singular values in layer 1, of the largest", 0, 1, unit="percent"),
+                  Axis("singular value, of the largest", 0, 1, unit="percent"),
                   (Bars("large", "single", "large", x=places, bare=True),
                    Bars("small", "other", "small", x=places, bare=True),
                    Reference("border", "other", "of the largest"),

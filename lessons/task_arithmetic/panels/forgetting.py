@@ -114,7 +114,7 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
                    eight tasks, a new last layer is right for {negated:.2f} of the images with the features of θ₀ − τ,
                    and for {pretrained:.2f} with those of θ₀. The difference is {lost} points{doubt}. Look at single
                    tasks too. For 22.5°, the one task that θ₀ knew well, θ₀ is {near} points ahead{near_doubt}; for the
-                   seven others it is {rest} in the mean{rest_doubt}, and between {least:+.1f} and {most:+.1f} on single
+                   seven others it is {rest} in the mean{rest_doubt}, and between {least} and {most} on single
                    ones. Mind the control: with the features of an <i>untrained</i> network it is right for
                    {untrained:.2f}. For 22.5° θ₀ was {over} points ahead of that. And after 20 steps of training on the
                    task, in the mean over all eight, θ₀ − τ is right for {again:.2f}, θ₀ for {again_before:.2f}, and the
