@@ -254,8 +254,8 @@ def test_the_curvature_along_the_line_predicts_better_half_way_and_need_not_at_t
     assert r2["at_start"] < r2["product"] < r2["half_way"]
     assert (ledger("CTL-17", "half_way_r2") > ledger("CTL-17", "product_r2")).all()
     said = curvature.reading_of_the_regressions(sweeps[theorem]).text
-    assert said.endswith("⅛·|dᵀHd| predicts δ no better than the product with λmax if H is taken at the checkpoint, and "
-                         "better than the product if it is taken half-way.")
+    assert said.endswith("⅛·|dᵀHd| predicts δ no better than the product with λmax if H is taken at the checkpoint, "
+                         "and better than the product if it is taken half-way.")
 
 
 def test_on_most_of_the_ledgers_seeds_multiplying_by_the_largest_curvature_makes_the_prediction_worse(ledger):

@@ -120,7 +120,7 @@ def _chart(ranks, star, *others):
     return Chart(ranks.view_axis("directions kept in the hidden layer", tail=True),
                  Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
                  (Reference("own", "single", "each alone"), Reference("arithmetic", "other", "task arithmetic"),
-                  Reference("average", "other", "average"), Line("plain", "other", "not centred", x=places),
+                  Reference("average", "other", "average"), Line("plain", "other", "not centred", x=places, near=True),
                   Band("sure", "merged", x=places), Line("centred", "merged", "CART", x=places, dots=True, near=True),
                   *others, star, Handle("rank")))
 
