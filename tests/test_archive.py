@@ -189,7 +189,7 @@ def test_a_file_is_what_was_written_and_is_found_by_its_experiment(path):
         assert known.archived() is not None, f"{name}: settings or recipes are others now; measure it again"
 
 
-@pytest.mark.parametrize("package", ["sail", "linearization", "vit"])
+@pytest.mark.parametrize("package", ["cart", "sail", "linearization", "vit"])
 def test_profile_full_announces_no_minutes_for_what_the_repository_has(package, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
     importlib.import_module(f"lessons.{package}.experiment").announce("full", 0)

@@ -501,5 +501,7 @@ def test_the_announcement_names_the_data_and_says_what_is_there(capsys):
     assert "stand-in for MNIST" in said
     assert "All MLPs that the zoo keeps for this chapter are there" in said
     assert "ResNet" not in said
-    experiment.announce("full", 0)
+    assert "MLPs on digits and clothes" in said and "more networks are trained that the zoo does not keep" in said
+    with archive.anew():
+        experiment.announce("full", 0)
     assert "21 ResNets have to be trained" in capsys.readouterr().out

@@ -349,7 +349,7 @@ WORST = [
         share.max(["alpha", "pair"]).idxmax("layer").item())), "The layer is right, but"),
     Natural("1.6", "the output layer's own product", "a", "Look again at the two numbers"),
     Natural("1.6", "no ReLU", "(C)", "It is the other way"),
-    Natural("1.6", "learned less well", "d", "asks no label"),
+    Natural("1.6", "learned less well", "d", "needs no label"),
     Natural("1.6", "two letters", "a and b", "is not one of the letters"),
 ]
 

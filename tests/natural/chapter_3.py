@@ -621,7 +621,7 @@ WRONG = [
             "On every input yours is"),
 
     Natural("3.6", "CTL for pairs is not enough to begin with", "a", "Two models are the definition"),
-    Natural("3.6", "the shares", "b", "The shares α_i/(1 − α_k')"),
+    Natural("3.6", "the shares", "b", "The shares α_i/(1 − α_(k'+1))"),
     Natural("3.6", "many ≈", "d", "“≈” hides how errors grow"),
     Natural("3.6", "the number of the step", 2, "not one of the letters"),
     Natural("3.6", "in words", "step 2", "not one of the letters"),

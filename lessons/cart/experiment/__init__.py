@@ -6,15 +6,23 @@ from lessons.cart.experiment.numbers import claims
 from lessons.kit import experiment
 from lessons.kit.experiment import Collection
 
+PEAK_SECONDS = {"quick": 60, "full": 300}  # rough
 RESNETS = (0, 1, 2)  # seeds of the ResNets, which take long to train
 
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Say which data there are, what has to be trained, and about how long that takes."""
-    sentences = [*_sources(profile, seed), bell.estimate(profile, seed), several.estimate(profile, seed)]
-    if profile == "full":
+    sentences = []
+    if experiment.to_measure((bell.BELL, bell.WIDTHS, plane.PLANE, tasks.TASKS, storage.STORAGE), profile, seed):
+        sentences.append(bell.estimate(profile, seed))
+    if experiment.to_measure([several.SEVERAL], profile, seed):
+        sentences.append(several.estimate(profile, seed))
+    if experiment.to_measure([peak.PEAK], profile, seed):
+        sentences.append(f"For the number of directions, more networks are trained that the zoo does not keep: about "
+                         f"{PEAK_SECONDS[profile]} s on two cores, once.")
+    if experiment.to_measure((resnet.BELL, resnet.STORAGE, resnet.TASKS), profile, seed):
         sentences.append(resnet.estimate(seed))
-    experiment.announce(*sentences)
+    experiment.announce(*_sources(profile, seed), *(sentences or [experiment.ALL_THERE]))
 
 
 def _sources(profile, seed):

@@ -15,7 +15,7 @@ from lessons.cart.experiment.readings import (
 from lessons.cart.panels.bell import DISJOINT, levels_of, settings_of
 from lessons.cart.panels.parts import Ranks, by_rank, percent
 from lessons.kit.noise import WIDE, Difference
-from lessons.kit.page import Markup, Page, quiet, reading, said, table
+from lessons.kit.page import Markup, Page, minus, quiet, reading, said, table
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, slider, view
 from lessons.merging.search import rests_on
@@ -115,13 +115,13 @@ def reading_of_the_heights(sweep: xarray.Dataset) -> Page:
     parts = permutations_of(sweep)
     heights, errors = heights_of(parts)
     shares = list(parts)
-    of_shares = {share: heights[shares.index(share)] for share in (0.5, 0.875, 1.0)}
     turned = 100 * height(one(sweep, setting=bell.ROTATED))
-    between = of_shares[0.5] < turned < of_shares[1.0]
+    between = heights[shares.index(0.5)] < turned < heights[shares.index(1.0)]
+    of_shares = {share: minus(f"{round(heights[shares.index(share)])}") for share in (0.5, 0.875, 1.0)}
     return reading(finding(shares, heights, errors),
-                   """In points, it gains {half:.0f} with half of the pixels permuted, {most:.0f} with 87.5 % of them
-                      and {all:.0f} with all. (Differences below {error:.0f} points are within the noise.) {turned}""",
-                   half=of_shares[0.5] + 0.0, most=of_shares[0.875], all=of_shares[1.0],
+                   """In points, it gains {half} with half of the pixels permuted, {most} with 87.5 % of them and {all}
+                      with all. (Differences below {error:.0f} points are within the noise.) {turned}""",
+                   half=of_shares[0.5], most=of_shares[0.875], all=of_shares[1.0],
                    error=np.ceil(max(errors)),
                    turned=said("Digits that are turned by eight angles lie in between, at {turned:.0f} points.",
                                turned=turned) if between else "")

@@ -188,10 +188,10 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
         experiment.USUAL, experiment.FEW_DIGITS, "5 digits, 10 outputs", "10 digits, 5 outputs",
         experiment.MANY_IMAGES))
     near = finding(ten, head)
-    title = f"With the output layer cut, {near}" if near == finding(few, head) else \
+    title = f"With the output layer cut, {near}" if near == finding(few, head) != NO_CLIFF else \
         "The cliff, and where CART begins to be at its best"
     sentences = [said("""With ten digits there are {ten:.0f} large singular values, and CART begins to be at its best at
-                         {ten_first} directions. With five digits it is {few:.0f} and {few_first}.""",
+                         {ten_first} directions. With five digits there are {few:.0f}, and it begins at {few_first}.""",
                       ten=ten.large.item(), ten_first=plateau(ten, head).first, few=few.large.item(),
                       few_first=plateau(few, head).first)]
     if round(outputs.large.item()) == round(few.large.item()) < round(ten.large.item()):
