@@ -105,7 +105,7 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     smaller = (means["pooled"] < means["share"]).isel(block=slice(0, -1)).sum("block")
     fewer = {name: "all" if count == 7 else str(count) for name, count in
              zip(TREATMENTS, smaller.sel(treatment=list(TREATMENTS)).values)}
-    lost = " That is more, so some of what is missed early is lost on the way, or cancels." if total > share else ""
+    lost = " That is more, but each is a share of another block’s distance." if total > share else ""
     return reading("What you should have seen", Markup("""
         <b>Every block misses something by itself, and passes on what was missed before.</b> Given the exact mix, a
         single block misses {least:.0%} to {most:.0%} of the distance between the endpoints. The network misses
