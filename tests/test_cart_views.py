@@ -112,6 +112,8 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
 @pytest.mark.parametrize("mean, title", [
     ([0.5, 0.7, 0.9, 0.6, 0.5], "None and all give the average, the best number lies between"),
     ([0.5, 0.3, 0.9, 0.6, 0.5], "Too few directions hurt, all give the average, the best number lies between"),
+    ([0.5, 0.6, 0.3, 0.9, 0.5], "Some numbers of directions hurt, all give the average, the best number lies between"),
+    ([0.5, 0.5, 0.3, 0.9, 0.5], "Too few directions hurt, all give the average, the best number lies between"),
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
     ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
     ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),

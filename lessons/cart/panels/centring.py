@@ -99,7 +99,7 @@ def centring(sweep: xarray.Dataset, prediction=None):
                          "head": chips("output layer", {"cut, too": CUT, "left whole": WHOLE}, CUT),
                          "case": chips("networks", named, EIGHT, more=True)},
             "hides": ["centred", "sure", "plain"],
-            "caption": f"{caption(sweep)} Digits with all pixels permuted, or the last panel’s tasks. "
+            "caption": f"{caption(sweep)} Digits with all pixels permuted; digits and clothes as under the last panel. "
                        f"{_measured(sweep)}"}
 
 

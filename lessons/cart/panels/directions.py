@@ -116,15 +116,16 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
     inside = 0 < best < len(mean) - 1
     if not (gains.value > 0 and gains.is_news):
         return "Every number of directions is within the noise of the plain average"
-    hurts = any((lost := Difference.of(float(value), average, images)).value < 0 and lost.is_news
-                for value in mean[1:best])
+    leads = [Difference.of(float(value), average, images) for value in mean[1:best]]
+    signs = [np.sign(lead.value) if lead.is_news else 0 for lead in leads]
     falls = Difference.of(float(mean[best]), float(mean[-1]), images)
     if not (inside and falls.is_news):
         return "The more directions, the better the merge"
     ends = Difference.of(float(mean[-1]), average, images)
     of_all = "all help" if ends.is_news and ends.value > 0 else "all hurt" if ends.is_news else "all give the average"
-    if hurts:
-        return f"Too few directions hurt, {of_all}, the best number lies between"
+    if -1 in signs:
+        which = "Some numbers of" if 1 in signs and -1 in signs[signs.index(1):] else "Too few"
+        return f"{which} directions hurt, {of_all}, the best number lies between"
     none = "None and" if of_all == "all give the average" else "No direction gives the average,"
     return f"{none} {of_all}, the best number lies between"
 

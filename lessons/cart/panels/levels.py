@@ -51,7 +51,7 @@ def levels(sweep: xarray.Dataset, prediction=None):
                    Handle("share")))
     control = slider("pixels permuted", {percent(share): share for share in shares}, 1.0, places=shares,
                      words=lambda share: f"{percent(share)} of the pixels",
-                     ends=[("", "the same inputs"), ("", "nothing shared")])
+                     ends=[("", "the same inputs"), ("", "other inputs")])
     return {"kicker": "Chapter 8: what averaging loses", "charts": [chart], "draw": draw,
             "controls": {"share": control}, "hides": ["average"], "caption": f"{caption(sweep)} {error_said(sweep)}"}
 

@@ -69,7 +69,7 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     opens = share_of(DISJOINT)
     control = slider("pixels permuted", {percent(share_there): share_there for share_there in shares}, opens,
                      words=lambda share_there: f"{percent(share_there)} of the pixels", places=shares,
-                     ends=[("", "the same inputs"), ("", "nothing shared")])
+                     ends=[("", "the same inputs"), ("", "other inputs")])
     return {"kicker": "Chapter 8: when there is a bell", "charts": [left, right], "draw": draw,
             "controls": {"share": control}, "hides": ["height", "sure", "centred", "plain", "average"],
             "caption": f"{text} {rests_on(sweep)} Band: two standard errors, at most."}
@@ -120,7 +120,7 @@ def reading_of_the_heights(sweep: xarray.Dataset) -> Page:
     of_shares = {share: minus(f"{round(heights[shares.index(share)])}") for share in (0.5, 0.875, 1.0)}
     return reading(finding(shares, heights, errors),
                    """In points, it gains {half} with half of the pixels permuted, {most} with 87.5 % of them and {all}
-                      with all. (Differences below {error:.0f} points are within the noise.) {turned}""",
+                      with all. (Two standard errors are at most {error:.0f} points.) {turned}""",
                    half=of_shares[0.5], most=of_shares[0.875], all=of_shares[1.0],
                    error=np.ceil(max(errors)),
                    turned=said("Digits that are turned by eight angles lie in between, at {turned:.0f} points.",

@@ -596,8 +596,8 @@ def reading_of_blocks(sweep: xarray.Dataset, treatment: str = "interpolated") ->
     return reading("What you should have seen", """
         With statistics {treatment}, the gap (mean over pairs and α) is {block_1_share:.0%} of the distance between the
         endpoints in block 1, {block_4_share:.0%} in block 4 and {block_8_share:.0%} in block 8. This agrees with Zhou
-        et al. {where}, because they report small gaps in all blocks. Behind the last block it is {pooled_share:.0%} where
-        pixels are averaged, and on the ten outputs of the two tasks {ten_outputs_share:.0%}.""", where=where,
+        et al. {where}, because they report small gaps in all blocks. Behind the last block it is {pooled_share:.0%}
+        where pixels are averaged, and on the ten outputs of the two tasks {ten_outputs_share:.0%}.""", where=where,
         treatment=treatment, **numbers)
 
 
