@@ -258,6 +258,13 @@ def test_the_curvature_along_the_line_predicts_better_half_way_and_need_not_at_t
                          "and better than the product if it is taken half-way.")
 
 
+def test_on_the_ledgers_seeds_activation_matching_reaches_the_gap_of_pretrained_pairs_that_are_apart_as_long(ledger):
+    ratios = ledger("CTL-14", "activation_matching_gap") / ledger("CTL-14", "two_epochs_pretrained_gap")
+    assert abs(ratios.mean() - 1) < ratios.std(ddof=1) / len(ratios) ** 0.5
+    by_weights = ledger("CTL-14", "weight_matching_gap") / ledger("CTL-14", "two_epochs_pretrained_gap")
+    assert (by_weights > 1).all()
+
+
 def test_on_most_of_the_ledgers_seeds_multiplying_by_the_largest_curvature_makes_the_prediction_worse(ledger):
     assert (ledger("CTL-17", "product_over_distance") < 0).mean() >= 0.8
 

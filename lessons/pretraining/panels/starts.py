@@ -497,9 +497,9 @@ def reading_of_figure_11(sweep: xarray.Dataset) -> Page:
         and {activation_matching_gap:.3f} after matching their weights or activations, {pretrained_gap:.3f} for the
         pretrained pair; coef is {no_matching_coef:.2f}, {weight_matching_coef:.2f},
         {activation_matching_coef:.2f} and {pretrained_coef:.2f}. But the pretrained pair was apart for one epoch, the
-        others for two. Not in the source: two networks that began from the same random weights have
-        {one_epoch_random_gap:.3f} after one epoch apart and {two_epochs_random_gap:.3f} after two; pretrained ones
-        {one_epoch_pretrained_gap:.3f} and {two_epochs_pretrained_gap:.3f}.""", agrees=agrees(agree), **numbers)
+        others for two; after two it has {two_epochs_pretrained_gap:.3f}. Not in the source: two networks that began
+        from the same random weights have {one_epoch_random_gap:.3f} after one epoch apart and
+        {two_epochs_random_gap:.3f} after two.""", agrees=agrees(agree), **numbers)
 
 
 def accuracies(sweep: xarray.Dataset) -> Page:
