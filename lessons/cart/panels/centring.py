@@ -211,7 +211,7 @@ def _only_at(sweep):
     ahead = [place for place, lead in enumerate(leads, 1) if lead.is_news and lead.value > 0]
     if len(ahead) != 1:
         return ""
-    return f"Only with {ranks.said(ranks.values[ahead[0]])} is truncation without centring ahead of CART’s best."
+    return f"Without centring, only {ranks.said(ranks.values[ahead[0]])} beat CART’s best by more than the noise."
 
 
 def _with_four_tasks(sweep):

@@ -236,7 +236,7 @@ def reading_of_a_few_directions(sweep: xarray.Dataset) -> Page:
         "For the bytes of a mask, a few directions nearly bring each network back" if nearly else \
         "What a few directions keep for the bytes of a mask"
     return reading(title,
-                   """With {rank} of the rank, each task takes as many bytes as a mask, and the accuracy is
+                   """With {rank} of the rank, each task takes about the bytes of a mask, and the accuracy is
                       {kept:.0f} %. The single networks have {alone:.0f} %, the better of the masks {mask:.0f} %, and
                       the average {average:.0f} %.""",
                    rank=percent(float(fits["rank"])), kept=100 * accuracy, alone=100 * alone, mask=100 * of_mask,

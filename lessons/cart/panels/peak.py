@@ -113,7 +113,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
                 "head": chips("output layer", {"cut like the others": experiment.HEADS[0],
                                                "left whole": experiment.HEADS[1]}, more=True)}
     return {"kicker": "Chapter 8: where the bell peaks",
-            "tries": ("Choose 60,000 images, which makes the finetuning longer. What becomes of the cliff?",),
+            "tries": ("Choose 60,000 images, which makes the training longer. What becomes of the cliff?",),
             "charts": _charts(sweep, ranks), "draw": draw,
             "controls": controls, "hides": ["centred", "sure", "plain"], "stacked": True,
             "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Band: two "
@@ -182,7 +182,7 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
     """Where CART begins to be at its best, beside the cliff, for ten digits and five, with eight tasks and the output
-    layer whole, and after a longer finetuning."""
+    layer whole, and after a longer training."""
     head = experiment.HEADS[0]
     ten, few, outputs, shared, longer = (sweep.sel(case=name) for name in (
         experiment.USUAL, experiment.FEW_DIGITS, "5 digits, 10 outputs", "10 digits, 5 outputs",
@@ -202,7 +202,7 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
                               count=shared.large.item()))
     sentences.append(_with_eight_tasks(sweep.sel(case="8 tasks")))
     if finding(longer, head) == NO_CLIFF:
-        sentences.append("After a longer finetuning, with more images, the singular values fall smoothly. Then there "
+        sentences.append("After a longer training, with more images, the singular values fall smoothly. Then there "
                          "is no cliff that would say where to cut.")
     return reading(title, "{text}", text=" ".join(filter(None, sentences)))
 
