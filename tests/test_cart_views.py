@@ -221,7 +221,8 @@ def test_the_reading_of_the_output_layer_says_only_what_the_numbers_carry(sets):
 def test_one_number_of_directions_without_centring_that_is_ahead_is_named(sets):
     cases = _mended(sets, centring.EIGHT, centring.CUT, HOWS[1], 0.5)
     cases.accuracy.loc[{"case": centring.EIGHT, "head": centring.CUT, "how": HOWS[1], "rank": 7.0}] = 0.7
-    assert "Without centring, only 7 directions beat CART’s best by more than the noise." in repr(centring.reading_of_the_output_layer(cases))
+    text = repr(centring.reading_of_the_output_layer(cases))
+    assert "Without centring, only 7 directions beat CART’s best by more than the noise." in text
 
 
 def test_where_the_gain_without_centring_comes_from_is_said_if_the_grey_line_shows_it(sets):
