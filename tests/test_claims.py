@@ -79,6 +79,11 @@ def test_what_the_words_of_cart_14_count_over_seeds_is_so():
         assert (narrow[:len(wide)] > wide).all(), name  # the first seeds of the one are those of the other
 
 
+def test_tuned_cart_is_within_a_point_of_the_average_on_twenty_splits():
+    leads = claims.measured()["CART-8"]["ResNet, more tasks split 20: cart over average"]
+    assert len(leads) == 3 and max(map(abs, leads)) < 0.01
+
+
 def test_what_chapter_8_counts_over_seeds_is_so():
     """Four tasks unless a name says eight; CART behind others, where it is best, how many values are large."""
     cart_2, cart_4 = ({name: np.array(values) for name, values in claims.measured()[id].items()}

@@ -44,9 +44,9 @@ def recipes_of(settings: Settings, seed: int = 0) -> list[Recipe]:
 def source() -> Source:
     """Where digits and clothes come from, in one; a stand-in among them is said."""
     sources = suite_of(PROFILES["quick"]).sources
-    first = next((one for one in sources if one.is_stand_in), sources[0])
-    text = " and ".join(one.text for one in sources)
-    return Source(first.kind, text, digest(*(one.digest for one in sources)), first.reason)
+    named = next((part for part in sources if part.is_stand_in), sources[0])
+    text = " and ".join(part.text for part in sources)
+    return Source(named.kind, text, digest(*(part.digest for part in sources)), named.reason)
 
 
 def estimate(profile: str, seed: int = 0) -> str:

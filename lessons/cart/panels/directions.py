@@ -124,7 +124,7 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
     ends = Difference.of(float(mean[-1]), average, images)
     of_all = "all help" if ends.is_news and ends.value > 0 else "all hurt" if ends.is_news else "all give the average"
     if -1 in signs:
-        which = "Some numbers of" if 1 in signs and -1 in signs[signs.index(1):] else "Too few"
+        which = "Too few" if next(filter(None, signs)) < 0 else "Some numbers of"
         return f"{which} directions hurt, {of_all}, the best number lies between"
     none = "None and" if of_all == "all give the average" else "No direction gives the average,"
     return f"{none} {of_all}, the best number lies between"
