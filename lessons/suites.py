@@ -83,6 +83,17 @@ class Suite:
         return list(dict.fromkeys(sources))
 
     @property
+    def joint_source(self) -> data.types.Source:
+        """All `sources` in one. If one of them is a stand-in, then the whole is called one, with that one's reason."""
+        sources = self.sources
+        if len(sources) == 1:
+            return sources[0]
+        named = next((source for source in sources if source.is_stand_in), sources[0])
+        text = " and ".join(source.text for source in sources)
+        digest = data.types.digest(*(source.digest for source in sources))
+        return data.types.Source(named.kind, text, digest, named.reason)
+
+    @property
     def all_recipes(self) -> list[Recipe]:
         """The pretrained network's recipe and those of the finetuned ones."""
         return [self.base, *self.recipes.values()]

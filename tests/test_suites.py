@@ -120,3 +120,15 @@ def test_images_are_those_of_the_data_that_are_there_now(small, monkeypatch):
     monkeypatch.setattr(data, "source", lambda *_, **__: other.source)
     monkeypatch.setattr(data, "load", lambda *_, **__: other)
     assert suites._half(recipe, 0, 50)[0].abs().sum() == 0 < before[0].abs().sum()
+
+
+def test_a_stand_in_among_the_data_of_a_suite_makes_the_whole_one(monkeypatch):
+    official = data.types.Source("official", "MNIST (official files)", "1")
+    drawn = data.types.Source("stand-in", "drawn shapes", "2", "no network")
+    monkeypatch.setattr(suites.Suite, "sources", [official, drawn])
+    joint = suites.several().joint_source
+    assert joint.is_stand_in and joint.reason == "no network"
+    assert joint.text == "MNIST (official files) and drawn shapes"
+    assert joint.digest not in (official.digest, drawn.digest)
+    monkeypatch.setattr(suites.Suite, "sources", [official])
+    assert suites.several().joint_source is official

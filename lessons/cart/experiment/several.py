@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import xarray
 
-from data.types import Source, digest
+from data.types import Source
 from lessons import suites
 from lessons.cart.experiment import bell, grid, peak
 from lessons.kit import experiment
@@ -42,11 +42,8 @@ def recipes_of(settings: Settings, seed: int = 0) -> list[Recipe]:
 
 
 def source() -> Source:
-    """Where digits and clothes come from, in one; a stand-in among them is said."""
-    sources = suite_of(PROFILES["quick"]).sources
-    named = next((part for part in sources if part.is_stand_in), sources[0])
-    text = " and ".join(part.text for part in sources)
-    return Source(named.kind, text, digest(*(part.digest for part in sources)), named.reason)
+    """Where digits and clothes come from, in one."""
+    return suite_of(PROFILES["quick"]).joint_source
 
 
 def estimate(profile: str, seed: int = 0) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 import xarray
 
-from data.types import Source, digest
 from lessons import suites
 from lessons.interference.experiment import results
 from lessons.interference.experiment.searches import GRIDS, REPORTED, SCALES, SEARCHES, SOURCES, STORING, WIDE, Settings
@@ -62,19 +61,11 @@ def on_suite(suite: Suite, name: str, measure: Callable[..., xarray.Dataset], pr
     """
     return Experiment(
         name, measure, profiles,
-        source=lambda: _together(suite.sources),
+        source=lambda: suite.joint_source,
         dataset="CIFAR-100" if suite.splits else "MNIST",
         recipes=lambda settings, seed: suite.all_recipes,
         one_thread=not suite.splits,
         attributes={"suite": suite.title})
-
-
-def _together(sources):
-    """Several sources in one."""
-    if len(sources) == 1:
-        return sources[0]
-    text = " and ".join(source.text for source in sources)
-    return Source(sources[0].kind, text, digest(*(source.digest for source in sources)), sources[0].reason)
 
 
 # -- the measurement -------------------------------------------------------------------------------
