@@ -10,7 +10,20 @@ import xarray
 from lessons import suites
 from lessons.cart import algorithms, experiment, panels
 from lessons.cart.algorithms.spectra import Spectra, kept_rank, shifted, truncated
-from lessons.cart.experiment import bell, grid, numbers, peak, plane, readings, resnet, several, storage, tasks, theorem
+from lessons.cart.experiment import (
+    bell,
+    grid,
+    numbers,
+    peak,
+    pixels,
+    plane,
+    readings,
+    resnet,
+    several,
+    storage,
+    tasks,
+    theorem,
+)
 from lessons.kit import archive, claims
 from lessons.kit.predict import predict
 from lessons.kit.view.widget import MOST_FRAMES
@@ -21,6 +34,9 @@ SMALL = bell.Settings(size=400, test_images=40, shares=(0.0, 0.5, 1.0), num_task
                       rotated_size=400, directions=(0, 4, 12, 32, 128))
 SMALL_PEAK = peak.Settings({name: peak.Case(case.digits, case.outputs, 3, size=200) for name, case in peak.CASES.items()
                             if name in (peak.USUAL, peak.FEW_DIGITS)}, images=20, directions=(0, 1, 4, 12, 32))
+SMALL_PIXELS = pixels.Settings({name: (peak.Case(num_tasks=3, size=200), scaling)
+                                for name, (_, scaling) in pixels.CASES.items()},
+                               images=20, directions=(0, 1, 4, 12, 32))
 SMALL_SEVERAL = several.Settings(size=200, images=20, directions=(0, 4, 12))
 SMALL_TASKS = tasks.Settings(num_tasks=3, counts=(2, 3), subsets=2, methods=tuple(tasks.GRIDS), images=30, size=400)
 ONE_IMAGE = 0.026  # of 40 may lie on the border
@@ -40,6 +56,7 @@ def small(standin_folder_session):
         patch.setitem(theorem.PROFILES, "quick", theorem.Settings(SMALL, trials=5))
         patch.setitem(peak.PROFILES, "quick", SMALL_PEAK)
         patch.setitem(several.PROFILES, "quick", SMALL_SEVERAL)
+        patch.setitem(pixels.PROFILES, "quick", SMALL_PIXELS)
         yield
 
 
@@ -122,9 +139,9 @@ def test_one_suite_has_its_own_tasks_and_layers(sweep):
         readings.one(sweep, setting="another")
 
 
-@pytest.mark.parametrize("run", [bell.run, bell.run_widths, peak.run, several.run, theorem.run, plane.run, tasks.run,
-                                 storage.run, resnet.run, resnet.run_tasks, resnet.run_storage, experiment.claims,
-                                 experiment.announce])
+@pytest.mark.parametrize("run", [bell.run, bell.run_widths, peak.run, pixels.run, several.run, theorem.run,
+                                 plane.run, tasks.run, storage.run, resnet.run, resnet.run_tasks, resnet.run_storage,
+                                 experiment.claims, experiment.announce])
 def test_an_unknown_profile_is_refused(run):
     with pytest.raises(ValueError, match="unknown profile 'slow'"):
         run("slow")
@@ -364,6 +381,22 @@ def test_five_digits_have_five_labels_and_their_networks_five_outputs():
     assert {label for _, y in trained.test for label in y.tolist()} == set(range(5))
     folded = peak.networks(peak.Case(outputs=5, num_tasks=1, size=100), 0, images=40)
     assert {label for _, y in folded.test for label in y.tolist()} == set(range(5))
+
+
+def test_scaled_pixels_are_trained_on_and_judged_at_the_learning_rate_of_the_case():
+    case = peak.Case(num_tasks=1, size=200)
+    plain, scaled = (peak.networks(case, 0, 20, scaling) for scaling in (peak.Scaling(), peak.Scaling(0.5, 2.0, 0.05)))
+    for (x, y), (images, labels) in zip(plain.test + plain.held_out, scaled.test + scaled.held_out):
+        assert torch.allclose(images, (x - 0.5) / 2) and torch.equal(y, labels)
+    still = peak.networks(case, 0, 20, peak.Scaling(lr=0.0))
+    assert all(torch.allclose(still.base[key], still.finetuned[0][key]) for key in still.base)
+    x, y = peak._labelled(case, "train")
+    torch.manual_seed(0)
+    by_hand = MLP((784, bell.WIDTH, 10)).double()
+    order = torch.Generator().manual_seed(0)
+    for batch in [batch for _ in range(2) for batch in torch.randperm(200, generator=order).split(peak.BATCH)]:
+        by_hand.sgd_step((x[:200][batch].flatten(1).double() - 0.5) / 2, y[batch], 0.05)
+    assert all(torch.allclose(scaled.base[key], by_hand.state_dict()[key].float(), atol=1e-6) for key in scaled.base)
 
 
 def test_the_networks_of_the_usual_case_are_those_of_the_zoo(loaded):

@@ -7,7 +7,7 @@ import pytest
 from lessons.cart import experiment
 from lessons.cart.experiment import peak, plane, readings, several
 from lessons.cart.experiment.grid import HOWS, READINGS
-from lessons.cart.panels import bell, centring, costs, directions, interference, levels, overlap, resnet, width
+from lessons.cart.panels import bell, centring, costs, directions, interference, levels, overlap, parts, resnet, width
 from lessons.cart.panels import peak as peak_panels
 from lessons.cart.panels import plane as plane_panels
 from lessons.cart.panels.bell import levels_of
@@ -31,7 +31,7 @@ def eight():
 @pytest.fixture(scope="module")
 def sets(eight):
     """All sets of tasks."""
-    return centring.together(experiment.peak.run("full", 0), eight)
+    return parts.together(experiment.peak.run("full", 0), eight)
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import re
 from lessons.cart.experiment import bell, peak, several
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.panels.bell import levels_of
-from lessons.cart.panels.centring import together
 from lessons.cart.panels.overlap import permutations_of
+from lessons.cart.panels.parts import together
 
 
 def compare(page, said):

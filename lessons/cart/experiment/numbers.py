@@ -143,9 +143,13 @@ def by_case(sweep: xarray.Dataset) -> dict[str, float]:
                   "best_head_whole": plateau(case, peak.HEADS[1]).best,
                   "height": curve.max().item(),
                   "left_at_32": (curve.sel(rank=32.0) / curve.max()).item()}
-        plain = name.replace(",", "").replace(" ", "_")
-        numbers |= {f"{plain}_{number}": float(value) for number, value in values.items()}
+        numbers |= {f"{plain(name)}_{number}": float(value) for number, value in values.items()}
     return numbers
+
+
+def plain(case: str) -> str:
+    """How the ledger spells a case's name."""
+    return case.replace(",", "").replace(" ", "_")
 
 
 def truncated_over_cart(sweep: xarray.Dataset) -> dict[str, float]:

@@ -25,6 +25,7 @@ from toy_models.weights import State
 
 HEADS = ("output layer cut like the others", "output layer whole")
 LAMS = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+SECONDS = {"quick": 60, "full": 300}  # rough, on 2 cores
 LR, BATCH = 0.1, 64  # as the networks of the bell are trained
 PRETRAINING_EPOCHS = 2
 Images = list[tuple[Tensor, Tensor]]
@@ -39,6 +40,18 @@ class Case:
     width: int = bell.WIDTH  # of the one hidden layer
     size: int = 10_000  # training images a task
     epochs: int = 1  # of finetuning
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What is done to every pixel, (pixel − shift) / spread, and the learning rate of pretraining and finetuning."""
+    shift: float = 0.0
+    spread: float = 1.0
+    lr: float = LR
+
+    def of(self, x: Tensor) -> Tensor:
+        """The images, scaled."""
+        return (x - self.shift) / self.spread
 
 
 FEW_DIGITS = "5 digits, 5 outputs"
@@ -112,21 +125,22 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         **search.resting_on(*(settings.images * case.num_tasks for case in settings.cases.values())))
 
 
-def networks(case: Case, seed: int = 0, images: int = 400) -> Trained:
+def networks(case: Case, seed: int = 0, images: int = 400, scaling: Scaling = Scaling()) -> Trained:
     """Trained now, in float64, with the seeds of `lessons.suites.permuted`: no recipe says that digits are left out or
-    share a label."""
+    share a label, or that pixels are scaled."""
     x, y = _labelled(case, "train")
-    x = x[:case.size]
+    x = scaling.of(x[:case.size])
     y = y[:case.size]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         start = MLP((784, case.width, case.outputs)).double()
-    base = _trained(start, x, y, PRETRAINING_EPOCHS, seed).state_dict()
+    base = _trained(start, x, y, PRETRAINING_EPOCHS, seed, scaling.lr).state_dict()
     finetuned = []
     for number in range(1, case.num_tasks + 1):
-        network = _trained(training.for_training(base), permuted(x, number), y, case.epochs, 1000 * number + seed)
+        network = _trained(training.for_training(base), permuted(x, number), y, case.epochs, 1000 * number + seed,
+                           scaling.lr)
         finetuned.append(training.as_stored(network))
-    judged = [_test_images(case, part, images) for part in (0, 1)]
+    judged = [[(scaling.of(x), y) for x, y in _test_images(case, part, images)] for part in (0, 1)]
     return Trained({key: tensor.float() for key, tensor in base.items()}, finetuned, *judged)
 
 
@@ -137,11 +151,11 @@ def _labelled(case, split):
     return dataset.x[wanted], dataset.y[wanted] % case.outputs
 
 
-def _trained(network, x, y, epochs, seed):
+def _trained(network, x, y, epochs, seed, lr):
     order = torch.Generator().manual_seed(seed)
     for _ in range(epochs):
         for batch in torch.randperm(len(x), generator=order).split(BATCH):
-            network.sgd_step(x[batch].flatten(1).double(), y[batch], LR)
+            network.sgd_step(x[batch].flatten(1).double(), y[batch], lr)
     return network
 
 

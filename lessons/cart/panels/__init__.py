@@ -9,6 +9,7 @@ from lessons.cart.panels import (
     interference,
     levels,
     overlap,
+    parts,
     peak,
     plane,
     resnet,

@@ -48,11 +48,6 @@ def in_percent(**shares: float) -> dict[str, float]:
     return {name: 100 * share for name, share in shares.items()}
 
 
-def together(cases: xarray.Dataset, eight: xarray.Dataset) -> xarray.Dataset:
-    """The sets of tasks of `peak.measure` and of `several.measure` in one Dataset."""
-    return xarray.concat([cases, eight.drop_vars("ties")], "case", combine_attrs="override")
-
-
 @view
 def bell(sweep: xarray.Dataset, prediction=None):
     """Accuracy of CART at every number of directions on the tasks of `several.measure`, output layer averaged; grey,
@@ -80,9 +75,9 @@ def bell(sweep: xarray.Dataset, prediction=None):
 
 @view
 def centring(sweep: xarray.Dataset, prediction=None):
-    """The same with the output layer cut like the hidden one, and for other sets of tasks, `together`. Controls: rank,
-    head, case. The prediction, the best accuracy of truncation without centring with the output layer cut, is a star.
-    """
+    """The same with the output layer cut like the hidden one, and for other sets of tasks, those of `peak.measure` and
+    of `several.measure` in one. Controls: rank, head, case. The prediction, the best accuracy of truncation without
+    centring with the output layer cut, is a star."""
     ranks = Ranks(sweep)
     _, plain = curves(sweep, EIGHT, CUT)
     place = 1 + int(plain[1:-1].argmax())

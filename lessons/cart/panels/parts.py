@@ -8,6 +8,13 @@ from lessons.kit.view import Axis, Control, slider
 AVERAGE, OWN = "average", "own networks"
 
 
+def together(*sweeps: xarray.Dataset) -> xarray.Dataset:
+    """The cases of several sweeps like that of `peak.measure` in one Dataset, with what all of them have; what captions
+    say is the first one's."""
+    known = set.intersection(*(set(sweep.data_vars) for sweep in sweeps))
+    return xarray.concat([sweep[sorted(known)] for sweep in sweeps], "case", combine_attrs="override")
+
+
 class Ranks:
     """The ranks of a sweep as a reader meets them: directions kept in layer 1 or, where layers of many sizes are cut to
     one share, per cent.

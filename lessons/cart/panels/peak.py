@@ -7,6 +7,7 @@ import xarray
 from lessons.cart.algorithms import parts as algorithms
 from lessons.cart.algorithms import planted
 from lessons.cart.experiment import peak as experiment
+from lessons.cart.experiment import pixels
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import centred_over_truncated, plateau
 from lessons.cart.panels.parts import Ranks, by_rank, listed
@@ -20,7 +21,8 @@ from lessons.merging.search import rests_on
 
 CHIPS = {experiment.USUAL: "4 tasks", "8 tasks": "8 tasks", experiment.FEW_DIGITS: "5 digits",
          "5 digits, 10 outputs": "5 digits, 10 outputs", "10 digits, 5 outputs": "10 digits, 5 outputs",
-         experiment.MANY_IMAGES: experiment.MANY_IMAGES}  # the cases of the view, as its chips name them
+         experiment.MANY_IMAGES: experiment.MANY_IMAGES, pixels.STANDARDISED: pixels.STANDARDISED,
+         pixels.SLOWER: "standardised, lower rate"}  # the cases of the view, as its chips name them
 CLIFF = 0.6  # of the height of the last large singular value, at most, is the next, if there is a cliff
 NO_CLIFF = "These singular values have no cliff that would say where to cut"
 NEAR = 3  # directions behind the cliff, at most: right behind it
