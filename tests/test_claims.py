@@ -8,6 +8,7 @@ import torch
 import yaml
 
 from lessons.cart.panels.centring import CLEAR
+from lessons.cart.panels.peak import CLIFF
 from lessons.kit import archive, claims, sweep
 from lessons.kit.claims import Claim, Condition, Verdict, __main__, judge, model, page
 from lessons.kit.experiment import Collection, Experiment
@@ -102,6 +103,12 @@ def test_what_chapter_8_counts_over_seeds_is_so():
         assert (cart_4[f"{name}_large"] == count).all(), name
     assert 7 < cart_4["10_digits_5_outputs_large"].min() <= cart_4["10_digits_5_outputs_large"].max() <= 8
     assert (cart_4["60000_images_large"] > 15).all()
+    for name in ("standardised_pixels", "pixels_only_larger"):
+        assert (cart_4[f"{name}_drop"] > CLIFF).all() and (abs(cart_4[f"{name}_large"] - 15) <= 1).all(), name
+    for name in ("standardised_pixels_lower_learning_rate", "pixels_only_shifted"):
+        assert (cart_4[f"{name}_large"] == 10).all() and len(cart_4[f"{name}_large"]) == 10, name
+    left = cart_4["standardised_pixels_left_at_32"]
+    assert 0.68 < left.min() and left.max() < 0.87 and cart_4["standardised_pixels_drop"].min() > 0.91
 
 
 @pytest.mark.parametrize("claim", MEASURED, ids=lambda claim: claim.id)

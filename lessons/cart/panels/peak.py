@@ -118,8 +118,9 @@ def peak(sweep: xarray.Dataset, prediction=None):
             "tries": ("Choose 60,000 images, which makes the training longer. What becomes of the cliff?",),
             "charts": _charts(sweep, ranks), "draw": draw,
             "controls": controls, "hides": ["centred", "sure", "plain"], "stacked": True,
-            "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Band: two "
-                       "standard errors."}
+            "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Standardised: "
+                       f"the pixels minus {pixels.MEAN}, over {pixels.SPREAD}. The learning rate is {experiment.LR}, "
+                       f"the lower one {pixels.LOW}. Band: two standard errors."}
 
 
 def _charts(sweep, ranks):
