@@ -52,12 +52,12 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """CART-4: what `numbers.by_case` says of every case, and how high the first singular value behind the large ones
     is, as a share of the last large one."""
-    found = numbers.by_case(sweep)
+    by_case = numbers.by_case(sweep)
     for name in map(str, sweep.case.values):
         part = sweep.sel(case=name)
         sigma, large = part.sigma.sel(how=HOWS[1]).values, round(part.large.item())
-        found[f"{numbers.plain(name)}_drop"] = float(sigma[large] / sigma[large - 1])
-    return {"CART-4": found}
+        by_case[f"{numbers.plain(name)}_drop"] = float(sigma[large] / sigma[large - 1])
+    return {"CART-4": by_case}
 
 
 PIXELS = Experiment("cart-pixels", measure, PROFILES, bell.source, "MNIST", claims=claims)

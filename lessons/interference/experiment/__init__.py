@@ -1,13 +1,13 @@
-"""The experiments: a `toy`; all methods on suites of tasks (`searches`, `comparison`, `results`); the `plane` of task
-arithmetic and CART; test-time `adaptation`; and the `choices` in which sources and code differ. Here: what the notebook
-says first, and the numbers that the ledger keeps.
+"""The experiments: a `toy`; all methods on suites of tasks (`searches`, `comparison`, `results`; `unraced`, those that
+are not in the race); the `plane` of task arithmetic and CART; test-time `adaptation`; and the `choices` in which sources
+and code differ. Here: what the notebook says first, and the numbers that the ledger keeps.
 
 Every measurement but the toy's is an Experiment on one suite. "quick" and "full" have both suites of MLPs, "full" also
 Split CIFAR-100 with 8, 14 and 20 tasks, whose ResNets take minutes to hours to train.
 """
 import xarray
 
-from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy
+from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy, unraced
 from lessons.interference.experiment.comparison import suites_of
 from lessons.interference.experiment.searches import CLAIMED, GRIDS, REPORTED, SOURCES, WIDE
 from lessons.kit import experiment
