@@ -34,6 +34,22 @@ def test_words_are_those_that_are_read_and_pictures_those_that_are_shown():
     assert (paced(PANEL, STILL).pictures, paced(PANEL, STILL).words) == (2, 3)
 
 
+def test_minutes_are_those_of_words_exercises_and_all_else():
+    exercise = nbformat.v4.new_markdown_cell("### Exercise 1.1 · a name (7 minutes)\n\n$$a = b$$\n\nand $c$")
+    guess = code("guess = predict('How much?')", {"text/html": "<p>a slider</p>"})
+    table = code("a_table", {"text/html": "<table></table><details><summary>more</summary><table></table></details>"})
+    notebook = nbformat.v4.new_notebook(cells=[PANEL, STILL, exercise, guess, table, text(130)])
+    notebook.cells[0].outputs[0].data[WIDGET] = {"model_id": "a"}
+    words = pace(notebook).words / pacing.WORDS_A_MINUTE
+    assert pace(notebook).minutes - words == pytest.approx(7 + 4 * 2.5 / 60 + 2 * 0.6 + 0.7 + 0.7 + 0.5)
+    spec = {"charts": [1], "controls": [1]}
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {"state": {
+        "spec": spec}}}}}
+    assert pace(notebook).minutes - words == pytest.approx(7 + 4 * 2.5 / 60 + 3 + 0.6 + 0.7 + 0.7 + 0.5)
+    notebook.cells[3].metadata["jupyter"] = {"source_hidden": True}
+    assert pace(notebook).minutes - words == pytest.approx(7 + 3 * 2.5 / 60 + 3 + 0.6 + 0.7 + 0.7 + 0.5)
+
+
 def test_a_reading_counts_also_while_it_waits_and_hints_and_answers_do_not():
     waiting = "<details><summary>Make your guess above first</summary><p><b>It is.</b> So be it.</p>{}</details>"
     folded = waiting.format("<details><summary>A table</summary><p>1 2 3 4 5 6 7 8</p></details>")
@@ -68,5 +84,5 @@ def test_cells_that_a_test_added_do_not_count():
 def test_the_command_prints_a_line_and_the_faults(tmp_path, capsys):
     nbformat.write(nbformat.v4.new_notebook(cells=[PANEL, text(300)]), tmp_path / "lesson.ipynb")
     pacing.main([str(tmp_path / "lesson.ipynb")])
-    assert capsys.readouterr().out.splitlines() == ["lesson: 300 words, 1 pictures, 3.3 per 1,000 words",
-                                                    "    3.3 pictures per 1,000 words, at least 4"]
+    assert capsys.readouterr().out.splitlines() == ["lesson: 300 words, 1 pictures, 3.3 per 1,000 words, about 3 "
+                                                    "minutes", "    3.3 pictures per 1,000 words, at least 4"]
