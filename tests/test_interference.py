@@ -9,7 +9,7 @@ import xarray
 from data import store
 from lessons import suites
 from lessons.interference import experiment, panels
-from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy
+from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy, unraced
 from lessons.interference.experiment.searches import Settings
 from lessons.interference.panels import leads, library, tasks, ties
 from lessons.interference.panels.methods import title_of
@@ -19,10 +19,12 @@ from lessons.kit.predict import predict
 from lessons.kit.profiles import Profiles
 from lessons.merging import adaptive, merge, methods
 from lessons.merging.search import Line
+from lessons.merging.weighted import fisher_information, input_products
 from toy_models import zoo
 
 SMALL = Settings(held_out=30, test=40, scales=(0.1, 0.2, 0.3, 1.0, 1.4), places=(1, 2, 3))
 SMALL_GRID = plane.Settings((0.1, 0.5), (0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0), held_out=30, test=40)
+ONE_IMAGE = 0.026  # of 40 may lie on the border
 FEW_STEPS = adaptation.Settings(steps=4, lr=0.05, batch_size=8, batches=2, every=2, test=40, starts=(0.3, 1.0),
                                 rank_ratio=0.1)
 
@@ -260,6 +262,42 @@ def test_a_suites_sweep_says_on_which_tasks_and_network_it_was_measured(sweep, s
     assert several.source().text.count("stand-in for") == 2 and " and " in several.source().text
 
 
+@pytest.fixture(scope="module")
+def unraced_sweep(suite):
+    return unraced.of_suite(suite, Profiles(quick=SMALL)).run("quick")
+
+
+def test_methods_outside_the_race_are_merged_where_held_out_images_like_them_best(suite, unraced_sweep):
+    few, many = suite.load(images=SMALL.held_out), suite.load(images=SMALL.test)
+    networks = list(zip(few.networks, (x for x, _ in few.held_out)))
+    given = {"fisher": {"information": [fisher_information(network, x) for network, x in networks]},
+             "regmean": {"products": [input_products(network, x) for network, x in networks]}}
+    for method, grid in unraced.GRIDS.items():
+        tried = {}
+        for place in SMALL.places if grid.other else (0,):
+            for scale in SMALL.scales if len(grid.scales) > 1 else ({},):
+                scaled = {"scale": scale} if len(grid.scales) > 1 else {}
+                merged = merge(method, few.base, few.finetuned, **given.get(method, {}), **grid.at(place), **scaled)
+                share = results.share_of(few.accuracy(merged, "held-out"), few.own("held-out")).mean()
+                tried.setdefault(round(share, 6), []).append(many.accuracy(merged))
+        best = unraced_sweep.accuracy.sel(reported=method).values
+        near = [accuracy for share in tried if share > max(tried) - 0.02 for accuracy in tried[share]]
+        assert any(np.allclose(best, accuracy, atol=ONE_IMAGE) for accuracy in near), method
+
+
+def test_all_methods_for_more_than_two_networks_stand_in_one_dataset(sweep, unraced_sweep):
+    everything = unraced.together(sweep, unraced_sweep)
+    assert set(everything.reported.values) == {name for name in methods() if "adamerging" not in name} - {"slerp"}
+    assert not everything.accuracy.isnull().any()
+    of_cart = [one.accuracy.sel(reported="cart", grid="wide").values for one in (everything, sweep)]
+    assert (of_cart[0] == of_cart[1]).all()
+    average = sweep.accuracy.sel(reported="average", grid="wide").values
+    assert unraced_sweep.average.values == pytest.approx(average, abs=ONE_IMAGE)
+    over = unraced.numbers({"a suite": unraced_sweep})["CART-8"]["a suite: regmean over average"]
+    both = results.shares(everything).sel(reported=["regmean", "average"]).mean("task").values
+    assert over == pytest.approx(both[0] - both[1], abs=2 * ONE_IMAGE)
+
+
 def test_an_unknown_profile_is_named():
     with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
         comparison.suites_of("huge")
@@ -374,16 +412,19 @@ def test_each_choice_is_one_that_the_method_has_and_makes_two_merges(loaded, sui
 # -- panels, tables --------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
-def made(sweep, plane_sweep, adapted):
+def made(sweep, plane_sweep, adapted, unraced_sweep):
     both = {"several": sweep, "rotated": sweep.assign_attrs(suite="another suite")}
+    everything = unraced.together(sweep, unraced_sweep)
     return {"toy": panels.toy.interference(),
             "search": panels.comparison.search(sweep),
             "bars": panels.comparison.bars_and_worst(both),
+            "all methods": panels.all_methods.at_best({"several": everything, "rotated": 0.9 * everything.assign_attrs(
+                suite="another suite")}),
             "plane": panels.plane.common_and_own(plane_sweep),
             "adaptation": panels.adaptation.adapting(adapted)}
 
 
-@pytest.mark.parametrize("name", ["toy", "search", "bars", "plane", "adaptation"])
+@pytest.mark.parametrize("name", ["toy", "search", "bars", "all methods", "plane", "adaptation"])
 def test_every_control_moves_the_picture_and_the_words(name, made):
     view = made[name]
     assert len([control for control in view.controls.values() if control.kind == "chips" and not control.more]) == 1
@@ -470,6 +511,28 @@ def test_the_race_marks_what_cannot_be_told_from_the_chosen_method(made, sweep):
         assert np.isfinite(mean) == (abs(lead) <= half)
     of_average = results.shares(sweep).sel(reported="average")
     assert f"Average {of_average.mean():.3f} ({of_average.min():.3f})" in frame.alt
+
+
+def test_the_panel_of_all_methods_draws_the_interval_of_the_difference_from_the_chosen_one(made, sweep, unraced_sweep):
+    everything = unraced.together(sweep, unraced_sweep)
+    frame = made["all methods"].draw(method="cart", suite="several")
+    for method in map(str, everything.reported.values):
+        lead, half = results.difference(everything, method, "cart")
+        low, high = frame.values[f"interval of {method}"][0]
+        mean = results.shares(everything).sel(reported=method).mean().item()
+        assert (low, high) == pytest.approx((mean - half, mean + half))
+        assert f"{title_of(method)} {mean:.3f} ± {half:.3f}" in frame.alt
+        within = frame.alt.split("Within the noise of CART: ")[1]
+        assert (title_of(method) in re.split(", |\\.$", within)) == (abs(lead) <= half and method != "cart")
+
+
+@pytest.mark.parametrize("leads, title", [
+    ({}, "Which method gives the best single network is within the noise"),
+    ({"ties": 0.3}, "TIES gives the best single network"),
+    ({"emr": 0.3, "ties": 0.2}, "TIES gives the best single network"),
+    ({"ties": 0.3, "cart": 0.3}, "Which method gives the best single network is within the noise")])
+def test_the_title_of_the_panel_of_all_methods_goes_by_intervals_over_tasks(leads, title):
+    assert panels.all_methods.finding(of_race(leads)) == title
 
 
 def test_the_race_asks_for_the_worst_task_of_the_average_and_hides_every_mark_that_tells_it(sweep):

@@ -1,6 +1,6 @@
-"""The experiments: a `toy`; all methods on suites of tasks (`searches`, `comparison`, `results`; `unraced`, those that
-are not in the race); the `plane` of task arithmetic and CART; test-time `adaptation`; and the `choices` in which sources
-and code differ. Here: what the notebook says first, and the numbers that the ledger keeps.
+"""The experiments: a `toy`; all methods on suites of tasks (`searches`, `comparison`, `results`, and those outside
+the race, `unraced`); the `plane` of task arithmetic and CART; test-time `adaptation`; and the `choices` in which
+sources and code differ. Here: what the notebook says first, and the numbers that the ledger keeps.
 
 Every measurement but the toy's is an Experiment on one suite. "quick" and "full" have both suites of MLPs, "full" also
 Split CIFAR-100 with 8, 14 and 20 tasks, whose ResNets take minutes to hours to train.
