@@ -860,13 +860,15 @@ def test_the_claims_numbers_come_back_by_name(sweep, plane_sweep, adapted):
     assert experiment.numbers({"several": sweep}).keys() == {"CART-8"}
 
 
-def test_the_ledgers_collections_give_every_number_that_a_verdict_needs(monkeypatch, sweep, plane_sweep, adapted):
+def test_the_ledgers_collections_give_every_number_that_a_verdict_needs(monkeypatch, sweep, plane_sweep, adapted,
+                                                                        unraced_sweep):
     monkeypatch.setattr(comparison, "run", lambda *_: sweep)
     monkeypatch.setattr(plane, "run", lambda *_: plane_sweep)
     monkeypatch.setattr(adaptation, "run", lambda *_: adapted)
     names = [one.name for one in experiment.LEDGER]
     assert names == ["interference", "interference-resnets", "interference-more-tasks"]
-    given = [one.measure("full", 0) for one in experiment.LEDGER]
+    monkeypatch.setattr(unraced, "run_all", lambda suites, *_: dict.fromkeys(suites, unraced_sweep))
+    given = [one.measure("full", 0) for one in (*experiment.LEDGER, *unraced.LEDGER)]
     for id in ("CART-8", "CART-9"):
         names = [name for numbers in given for name in numbers.get(id, {})]
         asked = {one.number for one in claims.ledger()[id].conditions}
