@@ -145,7 +145,7 @@ CHAPTERS = (
     Chapter("07_interference", "lessons.interference", panels=4, slider="λ, density",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
             teaches="what interference is; TIES by hand; a race of merging methods, all tuned alike; a map of all of "
-                    "them; why centring helps on some tasks",
+                    "them; on which tasks centring helps",
             pictures={0: "merging_interference", 3: "merging_plane"}),
     Chapter("07_comparisons", "lessons.interference", deeper=True, panels=1, slider="step",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
