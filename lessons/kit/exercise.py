@@ -369,4 +369,4 @@ def _not_that_dict(right, answer, tolerance):
         return difference(answer, right, tolerance)  # names the keys alone
     wrong = [key for key in right if not same(answer[key], right[key], tolerance)]
     count = f"Right at {len(right) - len(wrong)} of {len(right)} keys."
-    return f"{count} Look at {wrong[0]!r}: it is not {shown(answer[wrong[0]])}."
+    return f"{count} Look at {wrong[0]!r}: it should not be {shown(answer[wrong[0]])}."

@@ -59,43 +59,50 @@ def _statistics_kept(base, finetuned, lam):
     return edited(base, finetuned, lam) | {key: base[key] for key in base if key.startswith("norm")}
 
 
+_SLIPS = (
+    (lambda base, finetuned, lam: base + lam * finetuned,
+     "You added λ times the finetuned weights. A task vector is what finetuning changed: finetuned − base."),
+    (lambda base, finetuned, lam: base - lam * (finetuned - base),
+     "This goes the other way: λ = 1 must give the finetuned network. A negative λ is for forgetting."),
+    (lambda base, finetuned, lam: finetuned + lam * (base - finetuned),
+     "At λ = 0 you have the finetuned network and at λ = 1 the base. It is to be the other way round."),
+    (lambda base, finetuned, lam: finetuned + lam * (finetuned - base),
+     "You start at the finetuned network. A task vector is applied to the base: λ = 0 must change nothing "
+     "there."),
+    (lambda base, finetuned, lam: lam * (finetuned - base),
+     "That is the scaled task vector alone. Put it back on top of the base."),
+    (lambda base, finetuned, lam: finetuned,
+     "That is the finetuned network, whatever λ is. λ says how far to go from the base towards it."),
+    (lambda base, finetuned, lam: lam * finetuned,
+     "Only λ times the finetuned weights is left, as in base + lam * finetuned − base: Python multiplies "
+     "first. The difference needs parentheses."),
+    (lambda base, finetuned, lam: lam * (base + finetuned),
+     "λ stands before both networks here. It belongs to the task vector alone; the base counts in full."),
+    (lambda base, finetuned, lam: _step(base, finetuned, min(max(lam, 0), 1)),
+     "You cut λ off at 0 and 1. It may lie beyond: below 0 a task is to be forgotten."),
+    (lambda base, finetuned, lam: _step(base, finetuned, abs(lam)),
+     "You took λ without its sign. Below 0 the task vector is to be subtracted."),
+    (lambda base, finetuned, lam: finetuned - base,
+     "That is the task vector alone. Multiply it by λ, and add it to the base."),
+    (lambda base, finetuned, lam: lam * base + finetuned - base,
+     "λ stands before the base here. It belongs to the task vector; the base counts in full."),
+    (_unit_step,
+     "You scaled every difference to length 1. A task vector keeps its length: it says how far finetuning "
+     "went."),
+)
+
+
 EDITED = Exercise(
     "4.1", "edit a network with a task vector", 5, algorithms.edited,
     teaching=edited,
     cases=_states,
     wrong=[
-        Wrong(_floats(lambda base, finetuned, lam: base + lam * finetuned),
-              "You added λ times the finetuned weights. A task vector is what finetuning changed: finetuned − base."),
-        Wrong(_floats(lambda base, finetuned, lam: base - lam * (finetuned - base)),
-              "This goes the other way: λ = 1 must give the finetuned network. A negative λ is for forgetting."),
-        Wrong(_floats(lambda base, finetuned, lam: finetuned + lam * (base - finetuned)),
-              "At λ = 0 you have the finetuned network and at λ = 1 the base. It is to be the other way round."),
-        Wrong(_floats(lambda base, finetuned, lam: finetuned + lam * (finetuned - base)),
-              "You start at the finetuned network. A task vector is applied to the base: λ = 0 must change nothing "
-              "there."),
-        Wrong(_floats(lambda base, finetuned, lam: lam * (finetuned - base)),
-              "That is the scaled task vector alone. Put it back on top of the base."),
-        Wrong(_floats(lambda base, finetuned, lam: finetuned),
-              "That is the finetuned network, whatever λ is. λ says how far to go from the base towards it."),
-        Wrong(_floats(lambda base, finetuned, lam: lam * finetuned),
-              "Only λ times the finetuned weights is left, as in base + lam * finetuned − base: Python multiplies "
-              "first. The difference needs parentheses."),
-        Wrong(_floats(lambda base, finetuned, lam: lam * (base + finetuned)),
-              "λ stands before both networks here. It belongs to the task vector alone; the base counts in full."),
-        Wrong(_floats(lambda base, finetuned, lam: _step(base, finetuned, min(max(lam, 0), 1))),
-              "You cut λ off at 0 and 1. It may lie beyond: below 0 a task is to be forgotten."),
-        Wrong(_floats(lambda base, finetuned, lam: _step(base, finetuned, abs(lam))),
-              "You took λ without its sign. Below 0 the task vector is to be subtracted."),
-        Wrong(_floats(lambda base, finetuned, lam: finetuned - base),
-              "That is the task vector alone. Multiply it by λ, and add it to the base."),
-        Wrong(_floats(lambda base, finetuned, lam: lam * base + finetuned - base),
-              "λ stands before the base here. It belongs to the task vector; the base counts in full."),
-        Wrong(_floats(_unit_step),
-              "You scaled every difference to length 1. A task vector keeps its length: it says how far finetuning "
-              "went."),
+        *(Wrong(_floats(slip), says) for slip, says in _SLIPS),
+        *(Wrong(_floats(slip, slip), f"{says} Also, copy “num_batches_tracked” from the base.")
+          for slip, says in _SLIPS),
         Wrong(_floats(_step, _step),
               "The weights are right, but you also edited “num_batches_tracked”, a whole number that counts. It is no "
-              "weight: the result has the base's."),
+              "weight, so copy it from the base."),
         Wrong(_floats(_step, lambda base, finetuned, lam: _step(base, finetuned, lam).to(base.dtype)),
               "The weights are right, but “num_batches_tracked” was edited too and then rounded. It is no weight: take "
               "the base's as it is."),
