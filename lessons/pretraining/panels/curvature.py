@@ -196,7 +196,7 @@ def predicted(sweep: xarray.Dataset):
         times = np.median(given[name] / np.abs(delta))
         told.append(f"{title}: {times:.2f} times the measured size in the median, sign wrong for {wrong.sum()}")
     axes[0].set_ylabel("measured size of δ (nats)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, title="pretraining")
     return plotting.show(fig, f"δ of {len(delta)} pairs over the formula's. {'; '.join(told)}.",
                          caption(sweep) + " Dashed: the formula is exact. Hollow: it gets the sign of δ wrong.")
 

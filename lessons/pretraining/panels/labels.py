@@ -306,7 +306,8 @@ def reading_of_overshooting(sweep: xarray.Dataset) -> Page:
     products = {name: rate * sweep.curvature.sel(start=start).item()
                 for name, start in (_SHOWN | {"nothing": NOTHING}).items()}
     far = min(products["random"], products["true"]) > max(2.0, 2 * products["normal"])
-    also = f"With η = {rate:g} the normal start is too sharp, too, but less." if far and products["normal"] > 2 else ""
+    also = (f"With η = {rate:g} the normal start is too sharp, too, but less so."
+            if far and products["normal"] > 2 else "")
     return reading("After images learned by heart, the first steps are far too long" if far
                    else "How long are the first steps?", """
         At the start, η times the largest curvature was {random:.1f} after random labels and {true:.1f} after true ones.
@@ -326,7 +327,8 @@ def short_steps(sweep: xarray.Dataset):
         ax.plot([0, 1], gaps, color=look.colour, marker=look.marker, markersize=8, linestyle=":", label=label)
         each.append(f"{label} {gaps[0]:.4f} and {gaps[1]:.4f}")
     ax.set(yscale="log", xlim=(-0.3, 1.3), ylabel="gap: 1 − cosine, half-way")
-    ax.set_xticks([0, 1], ["usual steps", f"steps 1/{labels.SHORTER} as long,\n{labels.GENTLE_PASSES} times as many"])
+    ax.set_xticks([0, 1], ["usual steps",
+                           f"learning rate 1/{labels.SHORTER},\n{labels.GENTLE_PASSES} times as many steps"])
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     ax.yaxis.set_minor_formatter("{x:g}")

@@ -95,7 +95,8 @@ def units(sweep: xarray.Dataset):
                    layer=capital(layer), how=how, mean=partners.mean(), above=(partners > 0.5).mean(), rank=rank,
                    here=falling[0][ranks.index(rank)], twins=(partners > TWIN).mean(), twin=TWIN, best=best.mean())
         return Frame(finding_of_units(how, partners), alt, values,
-                     key(("merged", f"Units at the same place, B’s {ORDERS[how]}")))
+                     key(("merged", f"Units at the same place, B’s {ORDERS[how]}"),
+                         ("", "dashed: best match anywhere")))
 
     pairs = slider("pairs of units, the best first", ranks, ranks[len(ranks) // 2], words=lambda rank: f"pair {rank}",
                    ends=[("", "the best pair"), ("", "the worst")])

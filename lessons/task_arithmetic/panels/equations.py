@@ -85,7 +85,7 @@ def _charts(numbers):
     highest = max(part["share_high"].max() for part in numbers)
     lowest = min(part["coef_low"].min() for part in numbers)
     longest = max(part["coef_high"].max() for part in numbers)
-    left = Chart(OF_LAM, Axis("gap, of the ends' distance", 0, 1.1 * float(highest), unit="percent", digits=1),
+    left = Chart(OF_LAM, Axis("gap, share of the ends' distance", 0, 1.1 * float(highest), unit="percent", digits=1),
                  (*(Line(f"gap, {layer}", "other", layer) for layer in LAYERS), Band("middle half", "merged"),
                   Line("gap of this layer", "merged", near=True), Handle("lam")))
     right = Chart(OF_LAM, Axis("coef, along the ends' mean", float(lowest) - 0.02, float(longest) + 0.02, digits=2),
@@ -224,12 +224,12 @@ def reading_of_the_limits(sweep: xarray.Dataset) -> Page:
         if all(lam > sweep.step.min() for lam in first.values()) else "Where the features stop following the weights."
     text = said("""If you add two task vectors, the gap is above {share:.0%} of the distance between the ends {turn},
                    and coef is below {length:g} {short}. If you subtract one, the gap is that large {turn_back}, and
-                   coef is that small {short_back}. (These are means over all pairs or tasks, in the layer where it
+                   coef that small {short_back}. (These are means over all pairs or tasks, in the layer where it
                    happens first.)""", share=mlp.SHARE, length=mlp.LENGTH,
                 turn=_from(first["Eq. 2", "gap"]), short=_from(first["Eq. 2", "coef"]),
                 turn_back=_from(first["Eq. 3", "gap"]), short_back=_from(first["Eq. 3", "coef"]))
     if not np.isnan(first["Eq. 3", "coef"]):
-        text += " When you subtract, it is θ₀’s own features that are shorter than the mean of the ends."
+        text += " In Eq. 3 the middle is θ₀, so there θ₀’s own features are shorter than the mean of the ends."
     best = sweep.many.sel(num_tasks=2).idxmax("many_lam").item()
     if all(lam <= best for lam in (first["Eq. 2", "gap"], first["Eq. 2", "coef"])):
         text += " The best λ for two tasks that we tried is beyond both limits."

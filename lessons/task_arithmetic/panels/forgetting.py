@@ -78,8 +78,8 @@ def reading_of_below_chance(sweep: xarray.Dataset) -> Page:
         if right < CHANCE and sooner else "What is left of a task that was subtracted."
     text = said("""Leave out 22.5°, which θ₀ knew. On the other seven tasks θ₀ − τ is right for {right:.1%} of the
                    images. If only its sign were wrong, the right class would have the smallest output. That is so for
-                   {smallest:.0%}. After 20 steps of training on the task, θ₀ − τ is {again:.0%} accurate, and the
-                   untrained network {untrained:.0%}.""",
+                   {smallest:.0%}. After 20 steps of training, θ₀ − τ is {again:.0%} accurate on these seven (the
+                   figure shows all eight), and the untrained network {untrained:.0%}.""",
                 right=right, smallest=smallest, again=again["θ₀ − τ"], untrained=again["untrained"])
     if lag.is_news and lag.value > 0:
         text += " " + said("""The pretrained network learns it faster still, although it was never trained on this task.

@@ -192,7 +192,7 @@ def reading_of_half(sweep: xarray.Dataset) -> Page:
                    B alone {of_b:.0%}.""",
                 of_halves=of_halves, of_sum=of_sum, of_a=of_a, of_b=of_b)
     if gains[1].value > 0 and gains[2].value > 0:
-        text += " So adding two task vectors does not average what the two networks can do."
+        text += " So averaging the weights does not average what the two networks can do."
     return Page(f"{title} {text}", Markup("<p><b>{}</b> {}</p>").format(title, text))
 
 
