@@ -66,7 +66,7 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
 
     return {"kicker": "Chapter 5: knowledge that means nothing",
             "tries": ("Move the slider to the left end, where all labels are true. Is the gap smaller there?",
-                      "Compare the two grey lines on the left."),
+                      "Compare the two grey lines in the first chart."),
             "charts": _charts(shares, sweep), "draw": draw,
             "controls": {"fraction": slider("shuffled", {percent(share): share for share in shares}, 1.0,
                                             words=lambda share: f"{percent(share)} shuffled",
@@ -328,7 +328,7 @@ def short_steps(sweep: xarray.Dataset):
         each.append(f"{label} {gaps[0]:.4f} and {gaps[1]:.4f}")
     ax.set(yscale="log", xlim=(-0.3, 1.3), ylabel="gap: 1 − cosine, half-way")
     ax.set_xticks([0, 1], ["usual steps",
-                           f"learning rate 1/{labels.SHORTER},\n{labels.GENTLE_PASSES} times as many steps"])
+                           f"1/{labels.SHORTER} of the learning rate,\n{labels.GENTLE_PASSES} times as many steps"])
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     ax.yaxis.set_minor_formatter("{x:g}")

@@ -178,7 +178,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
     pairs = {"two tasks, 45° and 90°": PAIRS[0], "one task, 90° both": PAIRS[1]}
     return {"kicker": "Chapter 5: matching strangers",
             "tries": ("Choose “one task, 90° both”. How much of the barrier does matching remove?",
-                      "Go back to two tasks, and compare the lines on the right. A low line is a small gap.",
+                      "Go back to two tasks, and compare the lines in the second chart. A low line is a small gap.",
                       "Find the line of one random start."),
             "charts": _line_charts(names(sweep.layer), losses), "draw": draw,
             "controls": {"alpha": share_of_a(alphas), "pair": chips("A and B learned", pairs)},
