@@ -15,7 +15,7 @@ from lessons.kit.predict import predict
 PANELS = {"plane": (plane, panels.plane.walks), "term": (steps, panels.steps.term), "steps": (steps, panels.steps.gap),
           "bound": (bound, panels.bound.against_alpha), "epochs": (epochs, panels.epochs.merging),
           "rounds": (rounds, panels.rounds.many_merges)}
-LABELS = {"the formula", "after the formula"}
+LABELS = {"remains", "after the formula"}
 OPENINGS = {
     "plane": "Task arithmetic ends far from joint training",
     "term": "For small steps the formula explains the gap",
@@ -75,7 +75,7 @@ def test_how_far_the_walks_are_apart(k, eta, title, sweeps, views):
     here = sweeps["plane"].sel(eta=eta, alpha=0.5, step=k)
     share = (here.apart / here.far).item()
     assert frame.title == title and frame.values["distance"][k - 1] == pytest.approx(share)
-    assert f"are {share:.2g} of the joint path's length apart" in frame.alt
+    assert f"The gap is {share:.2g} of how far joint training went" in frame.alt
 
 
 def test_the_walks_lie_on_the_map_and_end_at_the_step_of_the_slider(sweeps, views):
@@ -314,7 +314,7 @@ def test_the_red_line_between_the_arrows_is_the_gap():
     axes = plane.basis(torch.stack([-expansion.gradient(f, tasks.base) for f in tasks.losses]))
     assert step.gap == pytest.approx(walk.gap[2].norm().item())
     assert (step.at_own - step.at_joint).mean(0) == pytest.approx((axes @ walk.gap[2]).numpy())
-    assert f"{step.lengths[0]:.2f} long by the gradient at A" in panels.places.reading_of_the_arrows(step).text
+    assert f"{step.lengths[0]:.2f} long with the gradient at A" in panels.places.reading_of_the_arrows(step).text
     drawn = panels.places.arrows(step).data
     assert f"over all weights they are {step.gap:.3f} apart" in drawn and "η = 0.4. Drawn is what lies in" in drawn
 

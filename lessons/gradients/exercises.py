@@ -131,7 +131,7 @@ EXERCISES = [
             Wrong(lambda f, theta, eta: -eta * f(theta),
                   "That is the loss itself, one number. A step goes along its gradient."),
             Wrong(lambda f, theta, eta: -eta * gradient(f, theta - eta * gradient(f, theta)),
-                  "You read the gradient where the step ends: that is the second step. The first one's is read at θ."),
+                  "You took the gradient where the step ends, as the second step does. The first step takes it at θ."),
         ],
         hints=["One step: θ_new = θ − η·∇f(θ).",
                "The task vector is θ_new − θ.",
@@ -140,13 +140,13 @@ EXERCISES = [
         tolerance=1e-8),
 
     Exercise(
-        "6.2", "one step alone beside a joint step", 5, expansion.mismatch,
+        "6.2", "one step alone and one joint step", 5, expansion.mismatch,
         teaching=mismatch,
         cases=_gradients,
         wrong=[
             Wrong(lambda gradients, alpha: gradients - alpha * gradients.sum(0),
-                  "The sign: r_t is joint step minus own step in the gradients. θ_t then lies at +η·r_t from θ_MT, "
-                  "since both go against their gradients."),
+                  "The sign: r_t is α·Σ ∇L_t' minus ∇L_t. Both steps go against their gradients, so this gives "
+                  "θ_t − θ_MT = +η·r_t."),
             Wrong(lambda gradients, alpha: gradients.sum(0) - gradients,
                   "α is missing: the joint step is α times the sum of all gradients."),
             Wrong(lambda gradients, alpha: alpha * (gradients.sum(0) - gradients),
@@ -165,6 +165,8 @@ EXERCISES = [
                   "The others are right, the own gradient has the wrong sign: its share is α − 1, not 1 − α."),
             Wrong(lambda gradients, alpha: (alpha * gradients.sum(0)).expand_as(gradients),
                   "That is the joint step. r_t is the difference from it to task t's own step."),
+            Wrong(lambda gradients, alpha: alpha * gradients.sum(0),
+                  "That is the joint step, which is the same for all tasks. Subtract the own gradient of each task."),
             Wrong(lambda gradients, alpha: (alpha * gradients.sum(0) - gradients).sum(0),
                   "Each r_t is right, but you added them up. All of them are asked, one a row."),
             Wrong(lambda gradients, alpha: alpha * gradients.sum() - gradients,
@@ -192,6 +194,9 @@ EXERCISES = [
                   "logarithmic."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: (error_b / error_a) / (eta_b / eta_a),
                   "Take the logarithm of both ratios before you divide."),
+            Wrong(lambda eta_a, error_a, eta_b, error_b: (eta_b / eta_a) / (error_b / error_a),
+                  "Upside down and without logarithms: p is the logarithm of the ratio of the errors over that of the "
+                  "step sizes."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log(eta_b / eta_a) / math.log(error_b / error_a),
                   "Upside down: p is the change of the error over the change of the step size."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log2(error_a / error_b),

@@ -121,7 +121,7 @@ _ALT = """
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (d)."""
     part = sweep.sel(data=DIGITS, optimiser=SGD)
-    return said("""Digits, SGD, one epoch. On their own tasks the six networks have accuracy {own:.2f}; the network
+    return said("""Six networks took one epoch of SGD. On their own tasks they have accuracy {own:.2f}, and the network
                    before finetuning has {before:.2f} on all six. How accurate on all six is their **merge**, at the
                    best scale?""", own=float(part.own.sel(epochs=1).mean()), before=float(part.before))
 
@@ -176,7 +176,7 @@ def _charts(numbers, sweep):
                   Line("own", "single", "each alone", dots=True), Band("merged, sure", "merged"),
                   Line("merged", "merged", "merged", dots=True), Star("guess", "merged", x=(1,)), Handle("epochs")))
     across = tuple(float(scale) for scale in sweep.scale.values)
-    right = Chart(Axis("scale αT of the merge; 1 is the average", across[0], across[-1]),
+    right = Chart(Axis("scale αT of the merge (T tasks); 1 is the average", across[0], across[-1]),
                   Axis("accuracy of the merge; the diamond is the scale chosen", low, 1, unit="percent"),
                   (*(Line(f"{number} epochs", "other", x=across) for number in numbers),
                    Line("by scale", "merged", x=across), Spots("chosen", "merged")))

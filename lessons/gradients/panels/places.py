@@ -102,8 +102,8 @@ def arrows(step: SecondStep):
         ax.set(xticks=[], yticks=[], aspect="equal")
         ax.margins(0.12)
     text = said("""Computed here: Spirals turned by 45° (A, blue) and −45° (B, orange), α = ½, η = {eta:g}. Drawn is
-                   what lies in the plane of their two first gradients. Solid: by the gradient at A or B. Dashed: by the
-                   gradient of the same loss at the place of joint training.""", eta=step.eta)
+                   what lies in the plane of their two first gradients. Solid: with the gradient at A or B. Dashed:
+                   with the gradient of the same loss at the place of joint training.""", eta=step.eta)
     return plotting.show(fig, _told(step), text)
 
 
@@ -124,14 +124,14 @@ def _told(step):
 
 def reading_of_the_arrows(step: SecondStep) -> Page:
     """How much the same loss asks for at the two places, and what that makes of the gap."""
-    sentences = [said("""The second step on A’s task was {a:.2f} long by the gradient at A, and would have been
-        {a_joint:.2f} long by the gradient of the same loss at the place of joint training. On B’s task these were
+    sentences = [said("""The second step on A’s task was {a:.2f} long with the gradient at A, and would have been
+        {a_joint:.2f} long with the gradient of the same loss at the place of joint training. On B’s task these were
         {b:.2f} and {b_joint:.2f}.""", a=step.lengths[0], a_joint=step.lengths_at_joint[0], b=step.lengths[1],
                       b_joint=step.lengths_at_joint[1])]
     if step.farther_down and (step.lengths < step.lengths_at_joint).all():
         sentences.append("Each network already had a lower loss on its own task than joint training, and the gradient "
                          "of this loss was smaller at the network’s own place.")
-    sentences.append(f"After two steps, the gap was {step.gap / step.way:.0%} of the way that joint training had gone.")
+    sentences.append(f"After two steps, the gap was {step.gap / step.way:.0%} of how far joint training went.")
     differ = (np.abs(step.lengths / step.lengths_at_joint - 1) >= DIFFER).all()
     title = "The same loss had different gradients at the two places" if differ else \
         "Here the two gradients of a loss are about equally long"

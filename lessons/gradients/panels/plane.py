@@ -12,10 +12,10 @@ ROUNDING = 1e-9  # of the joint way: two networks that are nearer are the same
 FAR = 0.5  # of the joint way, at least, if the two networks are said to be far apart
 WALKS = {"A": "a", "B": "b", "added": "merged", "joint": "single"}
 _ALT = """
-    Step size η = {eta:g}, α = {alpha:.2f}, {k} step{s}. Task arithmetic and joint training are {apart:.2g} of the joint
-    path's length apart; with the other step sizes {others}. Sum of both losses {arithmetic_loss:.3f} with task
-    arithmetic, {joint_loss:.3f} with joint training. θ_TA lies at ({arithmetic_x:.2f}, {arithmetic_y:.2f}), θ_MT at
-    ({joint_x:.2f}, {joint_y:.2f}) in the plane."""
+    Step size η = {eta:g}, α = {alpha:.2f}, {k} step{s}. The gap is {apart:.2g} of how far joint training went; with the
+    other step sizes {others}. Sum of both losses {arithmetic_loss:.3f} with task arithmetic, {joint_loss:.3f} with
+    joint training. θ_TA lies at ({arithmetic_x:.2f}, {arithmetic_y:.2f}), θ_MT at ({joint_x:.2f}, {joint_y:.2f}) in
+    the plane."""
 
 
 @view
@@ -65,7 +65,7 @@ def _charts(sweep, steps):
                    Spots("start", "other"),
                    *(Spots(name, role) for name, role in reversed(WALKS.items()))))
     distance = Chart(Axis("k", steps[0], steps[-1], ticks={k: f"{k}" for k in steps}),
-                     Axis("distance of the two, share of the joint way", 0, 1, unit="percent"),
+                     Axis("gap, as a share of how far joint training went", 0, 1, unit="percent"),
                      (*(Line(f"η = {eta:g}", "other", f"η = {eta:g}") for eta in ETAS),
                       Line("distance", "merged", dots=True, near=True), Handle("k")))
     return [plane, distance]
@@ -110,8 +110,8 @@ def reading_of_walks(sweep: xarray.Dataset) -> Page:
     last = share.sel(alpha=0.5).isel(step=-1)
     title = "After one step there was no gap, for any step size and any α that we tried" if \
         float(share.sel(step=1).max()) < ROUNDING else "Here there is a gap even after one step"
-    text = said("""After {steps} steps with α = ½, the gap was {least:.0%} of the way of joint training with the
-                   smallest step size and {most:.0%} with the largest.""",
+    text = said("""After {steps} steps with α = ½, the gap was {least:.0%} of how far joint training went
+                   with the smallest step size, and {most:.0%} with the largest.""",
                 steps=int(sweep.step[-1]), least=float(last[0]), most=float(last[-1]))
     if (np.diff(last.values) > 0).all():
         text += " So with equally many steps, the two stay closer if the steps are smaller."

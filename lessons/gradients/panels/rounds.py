@@ -76,7 +76,7 @@ def many_merges(sweep: xarray.Dataset, prediction=None, methods=METHODS):
                    first=first, second=second)
         return Frame(finding_of_rounds(rounds, ends[row], ends[0], joint, images), alt, values,
                      key(("merged", "Finetune, average, repeat"), ("single", "Joint training"),
-                         ("", "grey: one merge, by four methods" if others else "grey: one merge")))
+                         ("", "grey: one merge, by four methods" if others else "grey, right: one average at the end")))
 
     after = {"budget": chips("single merges after epochs", {f"{spent}": spent for spent in SPENT}, BUDGET)}
     return {"kicker": "Chapter 6: how often to merge", "charts": _charts(sweep, counts, methods), "draw": draw,
@@ -125,9 +125,9 @@ def finding_of_rounds(rounds: int, end: float, once: float, joint: float, images
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
     once = float(sweep.how_accuracy.sel(how="average", budget=BUDGET))
-    return said("""Ten epochs of each task. Spent at once and then averaged, the networks make one with accuracy
-                   {once:.2f} on all six tasks. Now average after every single epoch and go on from the average, ten
-                   times. How accurate is the last average?""", once=once)
+    return said("""Six networks are finetuned for ten epochs and averaged once. The average has accuracy {once:.2f} on
+                   all six tasks. Now average after every single epoch and go on from the average, ten times. How
+                   accurate is the last average?""", once=once)
 
 
 def reading_of_many_merges(sweep: xarray.Dataset, trained: xarray.Dataset | None = None) -> Page:

@@ -30,6 +30,7 @@ _ALT_OF_OURS = """
     {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. After
     the formula {missed:.2%} of it remains. Over the smallest step sizes the gap falls with the power {of_gap:.2f}, and
     what remains with {of_missed:.2f}."""
+_OF_RELU = f"grey: without the samples across a kink; powers above {POWERS[1]:g} are not drawn"
 _SPLIT = """
     {text} Of the samples {crossing:.2%} lie across a kink. Of what {ours} leaves they make up {kinked:.2%} of the
     gap, all others {smooth:.2%}."""
@@ -52,9 +53,9 @@ def term(sweep: xarray.Dataset, prediction=None):
     def draw(eta, **where):
         part = measured(**where)
         return Frame(part.finding, part.described(position(etas, eta, "eta")), part.values,
-                     key(("single", "The gap, task arithmetic to joint training"),
-                         ("merged", "What remains of it after the formula’s term"),
-                         ("", "grey, with ReLU: without the samples across a kink")))
+                     key(("single", "The gap between task arithmetic and joint training"),
+                         ("merged", "What remains of it when you subtract the formula"),
+                         *([("", _OF_RELU)] if where["network"] == "ReLU" else [])))
 
     return {"kicker": "Chapter 6: a formula for the gap", "charts": _charts(etas, with_printed=False), "draw": draw,
             "controls": {"eta": _slider(etas), "network": chips("network", CHIPS["network"], asked["network"]),
@@ -115,12 +116,13 @@ def _charts(etas, with_printed=True):
     of_the_paper = (Line("missed_flipped", "other", "its sign turned", dashed=True),
                     Line("missed_printed", "other", "the paper’s term")) if with_printed else ()
     ours = _name(with_printed)
+    remains = ours if with_printed else "remains"
     left = Chart(across, shares, (
         Reference("the gap", "single", aside=True), Line("smooth", "other", "without kinks"), *of_the_paper,
-        Line("missed", "merged", ours, dots=True), Handle("eta")))
+        Line("missed", "merged", remains, dots=True), Handle("eta")))
     their_powers = (Line("power of missed_flipped", "other", dashed=True),
                     Line("power of missed_printed", "other")) if with_printed else ()
-    powers = Axis("power of η with which the lengths fall", *POWERS, digits=2)
+    powers = Axis("power of η with which each falls", *POWERS, digits=2)
     stars = () if with_printed else (Star("guess", "single", x=(etas[0],)),)
     right = Chart(across, powers, (
         *their_powers, Line("power of missed", "merged", f"after {ours}", dots=True),
@@ -243,7 +245,7 @@ def reading_of_the_powers(sweep: xarray.Dataset) -> Page:
     sentences = [said("""With tanh or linear units, on both data sets and with both losses (cross-entropy and squared
         error), it fell with a power of η between {gap_power_least:.2f} and {gap_power_most:.2f}.""", **numbers)]
     if numbers["missed_power_least"] >= 3 - THIRD:
-        sentences.append(said("""When we take the formula’s term away, what remains fell at least with the power
+        sentences.append(said("""What remains when you subtract the formula fell at least with the power
             {missed_power_least:.2f}, so the formula misses nothing of second order.""", **numbers))
     return reading(title, " ".join(sentences))
 
@@ -261,9 +263,10 @@ def reading_of_what_kinks_add(sweep: xarray.Dataset) -> Page:
         abs(numbers["relu_kinked_over_missed_median"] - 1) <= LITTLE else "How much does the formula miss with ReLU?"
     where_least, where_most = (_setting(*missed.index[place]) for place in (0, -1))
     return reading(title, """
-        With five steps of a middle size, it missed {relu_missed_over_gap:.0%} of the gap on average over both data
+        With five steps of a medium size, it missed {relu_missed_over_gap:.0%} of the gap on average over both data
         sets and losses, from {least:.0%} on {where_least} to {most:.0%} on {where_most}. The samples across no kink
-        added at most {relu_smooth_over_gap:.1%} of the gap, and the others were only {relu_crossing:.1%} of all.""",
+        added at most {relu_smooth_over_gap:.1%} of the gap, and those across one were only {relu_crossing:.1%} of
+        all.""",
                    least=least, most=most, where_least=where_least, where_most=where_most, **numbers)
 
 
