@@ -607,7 +607,7 @@ def test_tables_say_what_was_chosen_and_who_is_ahead(sweep):
     scales = [results.chosen(sweep, method)["scale"] for method in searches.SEARCHED]
     low, high = min(scales), max(scales)
     scale, count = panels.comparison.shared_scale(sweep)
-    assert f"from {low:g} to {high:g}. " in table.text and f"{count} of 7 (λ = {scale:g})" in table.text
+    assert f"a λ between {low:g} and {high:g} on " in table.text and f"{count} of 7 (λ = {scale:g})" in table.text
     leaders = results.leaders(sweep)
     assert all(title_of(method) in order.text for method in leaders) and "6 of 6 columns" in order.text
     assert ("is by" in order.text) == (len(leaders) == 1)
@@ -768,10 +768,10 @@ def test_the_leads_are_those_of_the_ledger():
 
 
 @pytest.mark.parametrize("several, rotated, title", [
-    (0.1, 0.1, "A merge beside both lines was better"),
-    (0.1, 0.01, "How much better a merge beside both lines was depended on the tasks"),
-    (0.1, 0.0, "A merge beside both lines was not better on every suite"),
-    (-0.1, 0.01, "No merge beside both lines was measurably better")])
+    (0.1, 0.1, "A merge off both lines was better"),
+    (0.1, 0.01, "How much a merge off both lines gained depended on the tasks"),
+    (0.1, 0.0, "A merge off both lines was not better on every suite"),
+    (-0.1, 0.01, "No merge off both lines was measurably better")])
 def test_the_short_reading_of_the_plane_goes_by_intervals(several, rotated, title):
     page = panels.plane.best_in_words({"several": (several, 0.05), "rotated": (rotated, 0.05)})
     assert f"<b>{title}.</b>" in page.page and ("within the noise" in page.text) == (rotated < 0.05)

@@ -73,7 +73,7 @@ def search(sweep: xarray.Dataset):
                    other=title_of(other), there=there,
                    scales=", ".join(f"{title_of(name)} {scales[highest(tried.means[name])[1]]:g}" for name in SEARCHED))
         about = key(("merged", f"{title_of(method)}{f' with {given}, its best' if given else ''}"),
-                    ("", f"upright grey line: the best λ of {inside(other)}; thin grey: {grey}"))
+                    ("", f"dotted: the best λ of {inside(other)}; thin grey: {grey}"))
         return Frame(finding_of_scales(method, other, mean[top], there, (high - mean)[top]), alt,
                      values, about)
 
@@ -336,11 +336,11 @@ def _widths(sweeps):
         scales = sweep.scale_chosen.sel(grid=WIDE)
         low = scales.min().item()
         high = scales.max().item()
-        parts.append(f"on {sweep.attrs['suite']} from {low:g} to {high:g}")
+        parts.append(f"between {low:g} and {high:g} on {sweep.attrs['suite']}")
         scale, count = shared_scale(sweep)
         shared.append(f"on {sweep.attrs['suite']} {count} of {len(SEARCHED)} (λ = {scale:g})")
-    return f"The λ that held-out images chose, of all that was tried, run {'; '.join(parts)}. The λ that suits " \
-           f"most methods leaves this many within the noise of their best: {'; '.join(shared)}."
+    return f"Of all that was tried, held-out images chose a λ {'; '.join(parts)}. The λ that suits most " \
+           f"methods leaves this many within the noise of their best: {'; '.join(shared)}."
 
 
 def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:

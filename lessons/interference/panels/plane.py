@@ -80,7 +80,7 @@ def common_and_own(sweep: xarray.Dataset, prediction=None):
     last = len(commons) - 1
     across = Axis("a", -0.5, last + 0.5, kind="places", ticks={place: f"{a:g}" for place, a in enumerate(commons)})
     cells = Map("cells", low=float(np.floor(10 * tables.min()) / 10), high=float(np.ceil(10 * tables.max()) / 10))
-    left = Chart(across, Axis("λ: how much of each task’s own", -0.5, len(owns) - 0.5, kind="places",
+    left = Chart(across, Axis("λ: how much of each task’s own; colour: accuracy", -0.5, len(owns) - 0.5, kind="places",
                               ticks={place: f"{own:g}" for place, own in enumerate(owns)}),
                  (cells, Path("CART", "single", "CART"), Path("task arithmetic", "single", "task arithmetic"),
                   Path("walk", "merged"), Spots("best", "merged"), Handle("common")))
@@ -175,13 +175,13 @@ def best_in_words(leads: dict[str, tuple[float, float]], more: str = "") -> Page
     interval over tasks)}; more: a sentence at the end."""
     ahead = {suite: mean > half for suite, (mean, half) in leads.items()}
     if all(ahead.values()):
-        title = "A merge beside both lines was better"
+        title = "A merge off both lines was better"
     elif not any(ahead.values()):
-        title = "No merge beside both lines was measurably better"
+        title = "No merge off both lines was measurably better"
     elif all(mean > 0 for mean, _ in leads.values()):
-        title = "How much better a merge beside both lines was depended on the tasks"
+        title = "How much a merge off both lines gained depended on the tasks"
     else:
-        title = "A merge beside both lines was not better on every suite"
+        title = "A merge off both lines was not better on every suite"
     text = " ".join(_beside(suite, *lead) for suite, lead in leads.items())
     return page.reading(title, "{text} The settings were chosen on held-out images. {more}", text=text, more=more)
 

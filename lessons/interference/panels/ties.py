@@ -101,10 +101,10 @@ def reading_of_disputes(stacks: Mapping[float, tuple[Tensor, Tensor]]) -> Page:
     shares = " and ".join(f"{share:.0%}" for share in drawn.values())
     if max(differences) < ALIKE:
         return page.reading("Disputes are as frequent as by chance",
-                            "As many unrelated vectors would give about as many disputes ({shares}). So the disputes "
-                            "alone do not tell leftovers from real conflicts.", shares=shares)
+                            "The same number of unrelated vectors would give about as many disputes ({shares}). So the "
+                            "disputes alone do not tell leftovers from real conflicts.", shares=shares)
     return page.reading("Disputes are not as frequent as by chance",
-                        "As many unrelated vectors would give other shares of disputed weights ({shares}).",
+                        "The same number of unrelated vectors would give other shares of disputed weights ({shares}).",
                         shares=shares)
 
 
@@ -127,6 +127,6 @@ def reading_of_votes(tasks: Sequence[str], stack: Tensor, sign: Tensor,
     why = ""
     if best == known.index(max(known)):
         why = " A possible reason is that the pretrained network knew it best already."
-    return page.reading("For the task that was kept best, the votes do not explain it",
+    return page.reading("The votes do not explain which task was kept best",
                         "The merge kept most on the task “{task}”, although it lost the "
                         "largest share of its entries ({lost:.0%}).{why}", task=tasks[best], lost=lost[best], why=why)

@@ -8,7 +8,7 @@ from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, O
 from lessons.kit import page, plotting
 from lessons.kit.noise import WIDE, told
 from lessons.kit.page import Page, bold, minus, paragraph, quiet, said, table
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, Look
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, Look
 from lessons.kit.sweep import position
 from lessons.kit.view import (
     Axis,
@@ -56,8 +56,8 @@ def interference():
         alt = said(_ALT, shared=shared, density=density, entries=OUTPUTS * INPUTS, clashes=clash.sum(), a=both[row, 0],
                    label=next(text for text, value in AGREEMENTS.items() if value == how), b=both[row, 1],
                    mean=mean[row], average=average, tuned=tuned, lowest=mean.min(), at=DENSITIES[mean.argmin()])
-        about = key(("a", "A wants"), ("b", "B wants"), ("merged", f"the merge gives: {NAMES[how]}"),
-                    ("", "pale: trimmed; dot below: A and B pull in opposite directions"))
+        about = key(("a", "A wants"), ("b", "B wants"), ("merged", f"merged: {NAMES[how]}"),
+                    ("", "grey: trimmed; dot: A and B pull in opposite directions"))
         return Frame(finding_of_trimming(how, mean, tuned), alt, values, about)
 
     controls = {"density": slider("density", {f"{density:g}": density for density in DENSITIES}, 0.5, words=_words,
@@ -74,7 +74,7 @@ def interference():
 
 
 def _words(density):
-    return "all kept" if density == 1 else f"{percent(density)} kept" if density else "nothing kept"
+    return f"density {density:g}: {'all' if density == 1 else percent(density) if density else 'nothing'} kept"
 
 
 def _in_columns(matrix):
@@ -146,7 +146,8 @@ def two_task_vectors(shared: str = "one of five"):
                 ax.text(column, row, minus(f"{number:.1f}"), ha="center", va="center", fontsize=9.5,
                         color="white" if abs(number) > 0.75 * LARGEST else BLACK)
                 if place == 2 and clash[row, column]:
-                    ax.plot([column + 0.36], [row - 0.36], color=RED, marker="o", markersize=5)
+                    ax.plot([column + 0.36], [row - 0.36], color=BLACK, marker="o", markersize=6,
+                            markeredgecolor="white")
         for column in SEEN[shared][place] if place < 2 else ():
             ax.add_patch(Rectangle((column - 0.47, -0.47), 0.94, OUTPUTS - 0.06, fill=False, linewidth=1.8))
         ax.set(title=title, xticks=range(INPUTS), yticks=range(OUTPUTS))
@@ -157,8 +158,8 @@ def two_task_vectors(shared: str = "one of five"):
                   magnitude of {largest:.1f}; the signs differ in {clashes} of {entries} weights.""",
                outputs=OUTPUTS, inputs=INPUTS,
                largest=made.vectors.abs().max().item(), clashes=int(clash.sum()), entries=clash.numel())
-    return plotting.show(fig, alt, "Numbers generated for this page. Boxes: inputs that the task sees. Red dot: A and "
-                                   "B pull in opposite directions.")
+    return plotting.show(fig, alt, "Numbers generated for this page. Boxes: inputs that the task sees. Dot: A and B "
+                                   "pull in opposite directions.")
 
 
 # -- other numbers ---------------------------------------------------------------------------------
