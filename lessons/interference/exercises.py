@@ -176,6 +176,9 @@ EXERCISES = [
             Wrong(_kept(lambda vector: vector),
                   "You kept the largest values, so every large negative entry is gone. Magnitude is what counts: "
                   "sort by vector.abs()."),
+            Wrong(lambda vector, density: vector * (vector >= _last_place(vector, density, vector.numel())),
+                  "You sorted the values with their signs, so every large negative entry is gone. Sort by "
+                  "vector.abs(), and mind density 0, where no entry stays."),
             Wrong(_kept(lambda vector: -vector.abs()),
                   "You kept the smallest entries. Density is the share of the largest that stays."),
             Wrong(_by_row,
@@ -269,6 +272,10 @@ EXERCISES = [
                   "elects nobody: the sign is 0."),
             Wrong(lambda stack: stack.sum(-1).sign(),
                   "You summed over the last dimension. The tasks are dimension 0: every entry holds its own vote."),
+            Wrong(lambda stack: stack.sum(1).sign(),
+                  "You summed over dimension 1. The tasks are dimension 0: every entry holds its own vote."),
+            Wrong(lambda stack: stack.sign().mean(0),
+                  "You averaged the signs: one task, one vote. Add up the entries over the tasks, then take the sign."),
             Wrong(lambda stack: stack.sum().sign(),
                   "Without a dimension, sum() and mean() take everything. Every entry votes alone, over dimension 0."),
             Wrong(lambda stack: stack.sum(0) > 0,
