@@ -55,7 +55,7 @@ def term(sweep: xarray.Dataset, prediction=None):
         return Frame(part.finding, part.described(position(etas, eta, "eta")), part.values,
                      key(("single", "The gap between task arithmetic and joint training"),
                          ("merged", "What remains of it when you subtract the formula"),
-                         *([("", _OF_RELU)] if where["network"] == "ReLU" else [])))
+                         *([("", _OF_RELU)] if where["network"] == "ReLU" and where["k"] <= steps.KINKS else [])))
 
     return {"kicker": "Chapter 6: a formula for the gap", "charts": _charts(etas, with_printed=False), "draw": draw,
             "controls": {"eta": _slider(etas), "network": chips("network", CHIPS["network"], asked["network"]),
