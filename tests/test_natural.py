@@ -3,7 +3,7 @@ import pytest
 
 from lessons.kit.chapters import LESSONS
 from lessons.kit.exercise import check, exercises, find
-from tests.natural import answers, unseen_0_to_4, unseen_5_to_8
+from tests.natural import answers, unseen
 
 tried_on_every_case = pytest.mark.slow  # a thousand answers
 
@@ -48,7 +48,7 @@ def test_seven_in_ten_wrong_answers_get_a_sentence_that_helps(number):
     assert sum(bool(one.says) for one in wrong) >= 0.7 * len(wrong)
 
 
-UNSEEN = [*unseen_0_to_4.ANSWERS, *unseen_5_to_8.ANSWERS]
+UNSEEN = unseen()
 ROUNDED = ("8.4", "ceiling as minus the floor of minus, shape by numpy")  # right, but for what 0.07 * 100 is in Python
 
 

@@ -1,8 +1,8 @@
 """Answers that people give to the exercises, a file a chapter, written from the task's text before its known wrong
 answers were looked at; but for chapters 7 and 8, whose author had seen them.
 
-The sentences that help were then written with these answers at hand. Of answers of people who had seen no check, which
-are in unseen_0_to_4 and unseen_5_to_8, nine in ten get one.
+The sentences that help were then written with these answers at hand. Answers of people who had seen no check are in
+the files unseen_* and hurried_*.
 
 `says` is a piece of the sentence that says what is wrong with the answer, as its author judged; "" where the check can
 only show an input on which it fails. RIGHT are right answers in another dress; of one that is right on the exercise's
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILES = sorted(Path(__file__).parent.glob("chapter_*.py"))
+UNSEEN = [path for kind in ("unseen", "hurried") for path in sorted(Path(__file__).parent.glob(f"{kind}_*.py"))]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,11 @@ class Natural:
     what: str
     answer: object
     says: str = ""
+
+
+def unseen() -> list[tuple]:
+    """(exercise, what its author thought, answer, whether it is right) of people who had seen no check."""
+    return [one for path in UNSEEN for one in importlib.import_module(f"tests.natural.{path.stem}").ANSWERS]
 
 
 def answers() -> dict:
