@@ -643,6 +643,11 @@ def _over_pairs(weight):
     return answer
 
 
+def _all_but_the_last(halfway, shares):
+    without_it = _over_pairs(lambda shares, i, j: 4 * shares[i] * shares[j])(halfway, shares[:-1])
+    return torch.zeros_like(halfway[0, 0]) + without_it
+
+
 def _count(shares):
     return len(shares) * (len(shares) - 1) / 2
 
@@ -703,6 +708,8 @@ PAIRS = Exercise(
         Wrong(lambda halfway, shares: shares @ halfway @ shares,
               "A product of matrices suits halfway only where m_ij is a number. It may have dimensions of its own: go "
               "through the pairs, or name the dimensions in an einsum."),
+        Wrong(_all_but_the_last,
+              "Your sum stops before the last model. Its pairs with the others belong to the sum too."),
     ],
     hints=[
         "Go through all pairs i < j.",
