@@ -150,6 +150,10 @@ AVERAGE = Exercise(
               "networks."),
         Wrong(2.0, "Look at the share of θ₀, which is 1 − 2λ. At λ = 2 it is −3."),
         Wrong(0.0, "At λ = 0 nothing was added: that is θ₀."),
+        Wrong(0.3,
+              "0.3 is a common choice for many tasks, found by trying. Here λ follows from the sum, so write it out "
+              "and ask when θ₀ drops out."),
+        Wrong(50.0, "That is a number in per cent. Give λ itself, the factor in front of the sum."),
     ],
     hints=["θ₀ + λ(τᵢ + τⱼ) = (1 − 2λ)·θ₀ + λ·θᵢ + λ·θⱼ.",
            "For which λ has θ₀ the share 0?"],
@@ -186,6 +190,10 @@ def _one_and_lams_scaled(lams):
 def _of_what_is_left(lams):
     left = torch.cat([torch.ones(1), 1 - lams]).cumprod(0)
     return torch.cat([left[-1:], lams * left[:-1]])
+
+
+def _averaged_edits(lams):
+    return torch.cat([1 - lams.mean(0, keepdim=True), lams / len(lams)])
 
 
 SHARES = Exercise(
@@ -247,6 +255,14 @@ SHARES = Exercise(
         Wrong(_of_what_is_left,
               "You gave each task vector a share of what the ones before left over. Here all start at θ₀: θ_t has the "
               "share λ_t."),
+        Wrong(_base_gets(lambda lams: 1 - lams[0]),
+              "You took only the first λ away from θ₀. Every task vector takes its own λ away."),
+        Wrong(lambda lams: lams / lams.sum(),
+              "The share of θ₀ is missing, and you scaled the λ until they sum to 1. Keep them as they are, because "
+              "θ₀ makes up the difference."),
+        Wrong(_averaged_edits,
+              "You averaged k networks, each edited with one task vector. Here all the task vectors are added to one "
+              "θ₀, and nothing is divided by k."),
     ],
     hints=["Write every τ_t as θ_t − θ₀ and collect.",
            "θ_t has the share λ_t.",
@@ -271,6 +287,20 @@ def _to_equal_lengths(middle, a, b):
 def _one_length_for_all(middle, a, b):
     mean = (a + b) / 2
     return (middle * mean).sum(1) / (middle.norm() * mean.norm())
+
+
+def _by_squared_lengths(middle, a, b):
+    mean = (a + b) / 2
+    return (middle * mean).sum(1) / (middle.norm(dim=1) * mean.norm(dim=1)) ** 2
+
+
+def _correlation(middle, a, b):
+    mean = (a + b) / 2
+    return cosine(middle - middle.mean(1, keepdim=True), mean - mean.mean(1, keepdim=True))
+
+
+def _by_the_mean_of_lengths(middle, a, b):
+    return (middle * (a + b)).sum(1) / (middle.norm(dim=1) * (a.norm(dim=1) + b.norm(dim=1)))
 
 
 COSINE = Exercise(
@@ -323,6 +353,17 @@ COSINE = Exercise(
         Wrong(_to_equal_lengths,
               "You gave both ends' features the length 1 before averaging. Eq. 2 averages them as they are: the longer "
               "one counts for more."),
+        Wrong(_by_squared_lengths,
+              "You divided by the squares of both lengths. A cosine divides by the lengths, so their roots are "
+              "missing."),
+        Wrong(_correlation,
+              "You subtracted each sample's mean over its units, which gives a correlation. A cosine takes the "
+              "features as they are."),
+        Wrong(_by_the_mean_of_lengths,
+              "You divided by the mean of the lengths of a and b. The cosine needs the length of their mean, which "
+              "is shorter where they point in different directions."),
+        Wrong(lambda middle, a, b: algorithms.cosine_arith(middle, a, b) - cosine(a, b),
+              "You subtracted the baseline. It is compared with the cosine later, so return the cosine alone."),
     ],
     hints=["The right-hand side of Eq. 2 is (a + b) / 2.",
            "torch.nn.functional.cosine_similarity(…, …, dim=1) gives one number per sample."],
@@ -437,6 +478,9 @@ EXPONENT = Exercise(
         Wrong(_of_logs(lambda u, v: v.std() / u.std()),
               "That is the ratio of the scatters. It is the slope only where all points lie on a line, and it has no "
               "sign."),
+        Wrong(_of_logs(lambda u, v: np.mean((u - u.mean()) * (v - v.mean())) / u.std()),
+              "The covariance is right, but you divided it by the scatter of log x. A slope divides by the square of "
+              "that."),
     ],
     hints=["Take the logarithms of x and of y.",
            "The least-squares slope is Σ(u − ū)(v − v̄) / Σ(u − ū)²; numpy.polyfit(u, v, 1)[0] gives it too."],
@@ -503,6 +547,10 @@ NEGATED = Exercise(
         Wrong(lambda at_base, at_finetuned: (2 * at_base - at_finetuned).clamp(min=0),
               "You cut at 0, as a ReLU does. Eq. 4 does not: it says what the features should be, and a negative one "
               "shows where it must fail."),
+        Wrong(lambda at_base, at_finetuned: at_base - (at_finetuned - at_base).mean(0),
+              "You averaged Δ over the samples. Each sample has its own Δ."),
+        Wrong(lambda at_base, at_finetuned: at_base - (at_finetuned - at_base).abs(),
+              "You took Δ without its sign. A feature that finetuning made smaller must become larger here."),
     ],
     hints=["Δ = at_finetuned − at_base.",
            "The result is at_base − Δ."],
