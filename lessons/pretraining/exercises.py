@@ -14,6 +14,32 @@ def _layers():
     return cases
 
 
+def _as_asked(order):
+    return order
+
+
+def _unmoved(order):
+    return torch.arange(len(order))
+
+
+def _twice(order):
+    return order[order]
+
+
+def _moved(rows=_as_asked, biases=_as_asked, columns=_as_asked):
+    """A wrong answer to 5.1: the order that each of the three tensors gets."""
+    def answer(weight, bias, above, order):
+        return weight[rows(order)], bias[biases(order)], above[:, columns(order)]
+    return answer
+
+
+def _overwritten(weight, bias, above, order):
+    weight, bias, above = weight.clone(), bias.clone(), above.clone()
+    for place, old in enumerate(order):
+        weight[place], bias[place], above[:, place] = weight[old], bias[old], above[:, old]
+    return weight, bias, above
+
+
 _PLAN = {"layers.0.weight": ("layer 1", None),
          "layers.0.bias": ("layer 1",),
          "layers.1.weight": ("layer 2", "layer 1"),
@@ -39,6 +65,15 @@ def _cosines(a, b):
 
 def _correlations(a, b):
     return _cosines(a - a.mean(0), b - b.mean(0))
+
+
+def _over_those_both_on(a, b):
+    both = (a > 0).to(a.dtype).T @ (b > 0).to(b.dtype)
+    return a.T @ b / both.clamp(min=1)
+
+
+def _squared_differences(a, b):
+    return ((a[:, :, None] - b[:, None, :]) ** 2).mean(0)
 
 
 def _operator(values, seed):
@@ -85,8 +120,31 @@ def _by_the_largest_entry(product, start, steps, length=lambda applied: applied.
     return length(applied).item()
 
 
+def _scaled_by(size, result=torch.linalg.norm):
+    """A wrong answer to 5.6: what it divides each vector by, and what it returns of the last product."""
+    def answer(product, start, steps):
+        vector = start / size(start)
+        for _ in range(steps):
+            applied = product(vector)
+            vector = applied / size(applied)
+        return result(applied).item()
+    return answer
+
+
+def _sum_of_sizes(vector):
+    return vector.abs().sum()
+
+
 def _lengths(product, start, steps):
     return [_power(product, start, count) for count in range(1, steps + 1)]
+
+
+def _geometric_mean(product, start, steps):
+    return _power(product, start, steps, normalise=False) ** (1 / steps)
+
+
+def _quotient_afterwards(product, start, steps):
+    return _power(product, start, steps + 1, result=lambda vector, applied: torch.dot(vector, applied).item())
 
 
 def _eigenvalues(product, start):
@@ -129,6 +187,11 @@ def _product(f, theta, vector):
 
 def _without_parentheses(f, theta_0, theta_i, theta_j, alpha):
     return alpha * 1 - alpha / 2 * _bends(f, theta_0, theta_i - theta_j)
+
+
+def _between_task_vectors(f, theta_0, theta_i, theta_j, alpha):
+    applied = _product(f, theta_0, theta_j - theta_0)
+    return alpha * (1 - alpha) / 2 * torch.dot(theta_i - theta_0, applied).item()
 
 
 def _two_forms(f, theta_0, theta_i, theta_j, alpha):
@@ -196,6 +259,27 @@ EXERCISES = [
                   "These are the three tensors as they came. Put their units into the order of `permutation`."),
             Wrong(lambda weight, bias, above, order: [weight[order], bias[order], above[:, order]][::-1],
                   "The three tensors are in reverse order. Return weight, bias, and then weight_above."),
+            Wrong(_moved(rows=_unmoved),
+                  "The rows of the weight stayed where they were. A unit that moves takes along its row, its bias, "
+                  "and its column in the layer above."),
+            Wrong(_moved(_unmoved, _unmoved),
+                  "Only the layer above moved. Its columns must stand in the same order as the units that they read, "
+                  "so these have to move too."),
+            Wrong(_moved(biases=_unmoved, columns=_unmoved),
+                  "Only the rows of the weight moved. Each unit also has a bias and a column in the layer above."),
+            Wrong(_moved(biases=torch.argsort),
+                  "The biases went the other way (the inverse permutation) than the rows of the weight."),
+            Wrong(_moved(torch.argsort, torch.argsort),
+                  "Weight and bias went the other way (the inverse permutation) than the layer above, as in "
+                  "new[permutation] = old. Here permutation[i] is the old unit that comes to place i."),
+            Wrong(_moved(columns=_twice),
+                  "The columns of the layer above moved twice. Each of them moves once, like the unit that it reads."),
+            Wrong(lambda weight, bias, above, order: (weight[order - 1], bias[order - 1], above[:, order - 1]),
+                  "You subtracted 1 from the permutation. Units and places are counted from 0, as everywhere in "
+                  "Python."),
+            Wrong(_overwritten,
+                  "You copy units within one tensor, so some of them are overwritten before they are read. Read from "
+                  "the old tensor and write to a new one."),
         ],
         hints=["A unit is a row of its layer's weight, an entry of its bias, and a column of the next weight.",
                "tensor[permutation] reorders rows, tensor[:, permutation] columns."],
@@ -254,6 +338,17 @@ EXERCISES = [
                   "A value is a tuple with one entry for each axis, also where this entry is None."),
             Wrong({key: tuple(name and name.replace(" ", "") for name in names) for key, names in _PLAN.items()},
                   "The names have a space: write \"layer 1\" and \"layer 2\"."),
+            Wrong(_PLAN | {"layers.0.bias": (None,), "layers.1.bias": ("layer 1",), "layers.2.bias": ("layer 2",)},
+                  "Each bias has the name of the layer below. It has one number for each unit of its own layer, like "
+                  "the rows of its weight."),
+            Wrong({"layers.0.weight": (None, None), "layers.0.bias": (None,),
+                   "layers.1.weight": ("layer 1", None), "layers.1.bias": ("layer 1",),
+                   "layers.2.weight": ("layer 2", "layer 1"), "layers.2.bias": ("layer 2",)},
+                  "You took the numbers of the hidden layers from the keys, which count from 0. The 50 rows of "
+                  "layers.0.weight are the units of the first hidden layer."),
+            Wrong({key: names for key, names in _PLAN.items() if key != "layers.2.bias"},
+                  "The entry of layers.2.bias is missing. A tensor that is not permuted has an entry too, and it "
+                  "says so."),
         ],
         hints=["One entry a parameter, and in its tuple one entry an axis: a permutation's name, or None.",
                "layers.1.weight is (units of layer 2, units of layer 1).",
@@ -303,6 +398,22 @@ EXERCISES = [
             Wrong(lambda a, b: (a * b).mean(),
                   "You averaged over samples and units, and one number is left. Each pair of units needs its own mean "
                   "over the samples."),
+            Wrong(lambda a, b: _correlations(a, b) * (len(a) - 1) / len(a),
+                  "You centred the features and divided them by their standard deviations, which gives correlations. "
+                  "Here the features are multiplied as they are."),
+            Wrong(_over_those_both_on,
+                  "You divided by the number of samples on which both units are on. The mean is over all samples, "
+                  "also over those where the product is 0."),
+            Wrong(lambda a, b: a.T @ b / a.numel(),
+                  "You divided by the number of all entries, samples times units. The mean is over the samples "
+                  "alone."),
+            Wrong(lambda a, b: a.T @ a / len(a),
+                  "Both factors come from the first network. The columns belong to the units of the second."),
+            Wrong(lambda a, b: b.T @ b / len(b),
+                  "Both factors come from the second network. The rows belong to the units of the first."),
+            Wrong(_squared_differences,
+                  "That is the mean squared difference of two units. The exercise asks for the mean of their "
+                  "product."),
         ],
         hints=["Entry [i, j] is the mean over the samples of a[:, i] * b[:, j].",
                "As a matrix product: (units, samples) @ (samples, units)."],
@@ -376,6 +487,16 @@ EXERCISES = [
             Wrong(_two_forms,
                   "vᵀHv is no linear function of v: the difference of two such forms is not that of the difference "
                   "d."),
+            Wrong(_second(share=lambda alpha: 1 / 8),
+                  "You used α = ½. Here α is an argument and can be any number."),
+            Wrong(_between_task_vectors,
+                  "You put one task vector on each side of the Hessian. The same d, from θ_j to θ_i, stands on both "
+                  "sides."),
+            Wrong(_second(form=lambda f, theta, vector: torch.dot(vector, _product(f, vector, theta)).item()),
+                  "You exchanged two arguments of hessian_vector_product. The point where the Hessian is taken comes "
+                  "before the vector."),
+            Wrong(_second(form=lambda f, theta, vector: (vector * _product(f, theta, vector)).mean().item()),
+                  "You took the mean of the products of the entries of d and Hd. A scalar product is their sum."),
         ],
         hints=["d = theta_i - theta_j, and hessian_vector_product(f, theta_0, d) is Hd.",
                "torch.dot(d, Hd).item() is dᵀHd.",
@@ -435,6 +556,25 @@ EXERCISES = [
                   "You averaged over the steps. The first lengths are still far from |λ|: return the last."),
             Wrong(lambda product, start, steps: _power(product, start, steps + 1),
                   "One product too many: the length of the last of `steps` products is the answer."),
+            Wrong(lambda product, start, steps: _power(product, start, max(steps - 1, 1)),
+                  "Where steps is above 1, you make one product too few. For example, range(1, steps) makes only "
+                  "steps − 1 rounds."),
+            Wrong(_geometric_mean,
+                  "You scaled only the start and took the root of the last length. That averages the stretch over "
+                  "all steps, but the exercise asks for the last step's."),
+            Wrong(_quotient_afterwards,
+                  "That is vᵀHv of the vector after the last step, and it has the eigenvalue's sign. The exercise "
+                  "asks for a length, that of the last of `steps` products."),
+            Wrong(lambda product, start, steps:
+                  _power(product, start, steps, result=lambda vector, applied: torch.dot(vector, applied).abs().item()),
+                  "You returned |vᵀHv|. It has the same limit, but after a few steps it can be smaller than the "
+                  "length of Hv, which is asked for."),
+            Wrong(_scaled_by(lambda vector: torch.dot(vector, vector)),
+                  "You divide by the squared length, v·v. The vector gets the length 1 only if you divide by the "
+                  "root of that."),
+            Wrong(_scaled_by(_sum_of_sizes, _sum_of_sizes),
+                  "You measure a vector by the sum of its absolute values. It has the same limit, but the length of "
+                  "a vector is norm(), the root of the sum of squares."),
         ],
         hints=["Start with start / start.norm().",
                "Each step: applied = product(vector); vector = applied / applied.norm().",
