@@ -46,6 +46,24 @@ def _bounds():
             (0.75, 8, 3, 2.0, 0.5), (0.1, 5, 2, 1.0, 3.0)]
 
 
+# -- wrong steps and wrong orders ------------------------------------------------------------------
+
+def _two_steps(f, theta, eta):
+    first = theta - eta * gradient(f, theta)
+    return first - eta * gradient(f, first) - theta
+
+
+def _averaged_over_points(eta_a, error_a, eta_b, error_b):
+    return (math.log(error_a) / math.log(eta_a) + math.log(error_b) / math.log(eta_b)) / 2
+
+
+def _of_logs(function):
+    """A wrong answer to 6.3: what it does with the logarithms of the two ratios."""
+    def answer(eta_a, error_a, eta_b, error_b):
+        return function(math.log(eta_a / eta_b), math.log(error_a / error_b))
+    return answer
+
+
 # -- wrong bounds ----------------------------------------------------------------------------------
 
 def _tight(alpha, T):
@@ -132,6 +150,16 @@ EXERCISES = [
                   "That is the loss itself, one number. A step goes along its gradient."),
             Wrong(lambda f, theta, eta: -eta * gradient(f, theta - eta * gradient(f, theta)),
                   "You took the gradient where the step ends, as the second step does. The first step takes it at θ."),
+            Wrong(lambda f, theta, eta: -eta * gradient(f, theta).sign(),
+                  "You kept only the signs of the gradient. Plain gradient descent keeps its numbers, so a steep "
+                  "direction gets a long step."),
+            Wrong(_two_steps,
+                  "You took two steps. The exercise asks for the task vector after the first one."),
+            Wrong(lambda f, theta, eta: -eta * gradient(f, torch.zeros_like(theta)),
+                  "You took the gradient at 0. The step begins at θ, so the gradient is needed there."),
+            Wrong(lambda f, theta, eta: theta + eta * gradient(f, theta),
+                  "That is a network, and it went up the gradient. Gradient descent goes down, and the task vector "
+                  "is only what the step added."),
         ],
         hints=["One step: θ_new = θ − η·∇f(θ).",
                "The task vector is θ_new − θ.",
@@ -173,6 +201,19 @@ EXERCISES = [
                   "sum() without a dimension adds all numbers, tasks and weights. Sum over the tasks alone."),
             Wrong(lambda gradients, alpha: (alpha * gradients.sum(0) - gradients).norm(dim=1),
                   "Those are the lengths of the r_t. The vectors themselves are asked."),
+            Wrong(lambda gradients, alpha: alpha * gradients - gradients,
+                  "Your joint step has only task t's own gradient in it. A joint step uses the gradients of all "
+                  "tasks."),
+            Wrong(lambda gradients, alpha: gradients.mean(0) - gradients,
+                  "You used α = 1/T, which is the mean of the gradients. Here α is an argument and can be any "
+                  "number."),
+            Wrong(lambda gradients, alpha: -alpha * gradients.sum(0) - gradients,
+                  "Both terms have a minus here. r_t is the difference of two steps, so one of the two gets the "
+                  "opposite sign."),
+            Wrong(lambda gradients, alpha: gradients.sum(0) - alpha * gradients,
+                  "You multiplied task t's own gradient by α. It is the sum, the joint step, that has the α."),
+            Wrong(lambda gradients, alpha: alpha * gradients.cumsum(0) - gradients,
+                  "cumsum adds up the tasks only as far as t. The joint step has all tasks in it, for every t."),
         ],
         hints=["A joint step subtracts η·α·Σ ∇L_t', a step of task t alone subtracts η·∇L_t.",
                "r_t = α·Σ_t' ∇L_t' − ∇L_t, for every t at once.",
@@ -209,6 +250,30 @@ EXERCISES = [
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log(error_b) / math.log(error_a),
                   "The quotient of two logarithms is not the logarithm of the quotient, and the step sizes do not "
                   "occur."),
+            Wrong(lambda eta_a, error_a, eta_b, error_b: (error_a / error_b) / (eta_a / eta_b),
+                  "You divided one ratio by the other. An exponent appears only when both ratios have become "
+                  "logarithms."),
+            Wrong(_averaged_over_points,
+                  "You took log error / log η at each point and averaged. The unknown factor in front of ηᵖ is still "
+                  "in each of them, but the difference between the points gets rid of it."),
+            Wrong(_of_logs(lambda eta, error: error - eta),
+                  "That is the logarithm of one ratio over the other. Take two logarithms first, and then divide "
+                  "these."),
+            Wrong(_of_logs(lambda eta, error: error),
+                  "That is by how much the logarithm of the error changed. Divide it by how much that of the step "
+                  "size changed."),
+            Wrong(_of_logs(lambda eta, error: error / eta - 1),
+                  "You subtracted 1. p is the power of η that the error itself is proportional to."),
+            Wrong(_of_logs(lambda eta, error: error / (eta / math.log(10))),
+                  "The step sizes got log10 and the errors the natural logarithm. Use the same one for both."),
+            Wrong(_of_logs(lambda eta, error: error / math.log(10) / eta),
+                  "The errors got log10 and the step sizes the natural logarithm. Use the same one for both."),
+            Wrong(_of_logs(lambda eta, error: error / math.log(10)),
+                  "Right where the step size changed by a factor of 10. For other ratios divide by the logarithm of "
+                  "the ratio of the step sizes."),
+            Wrong(_of_logs(lambda eta, error: error // eta),
+                  "// cuts off what is behind the decimal point. An order need not be a whole number, so divide with "
+                  "/."),
         ],
         hints=["If error = c·ηᵖ, then log error = log c + p·log η.",
                "Two points give two equations; subtract them.",
