@@ -112,7 +112,7 @@ _INTERPOLATED = [
     Wrong(_floats(lambda a, b, alpha: a + alpha * (a - b)),
           "You start at a and walk on, away from b. From b the way to a is a − b: begin there."),
     Wrong(_each(lambda a, b, alpha: _line(b, a, alpha)),
-          "Two things: the ends are swapped, as α = 1 must give a; and you mixed a counter too, which is to be a's."),
+          "Two things: the ends are swapped, as α = 1 must give a; and you averaged a counter. Take that from a."),
     Wrong(_each(_line),
           "The weights are right, but you also mixed “num_batches_tracked”, a whole number that counts "
           "(BatchNorm has one). Half a step means nothing: carry it over from the first state dict. "
@@ -183,11 +183,14 @@ _BARRIER = [
           "You compare every point with the average of the ends. Where the ends differ, the straight "
           "line between them is not flat."),
     Wrong(lambda losses, alphas: max(losses) - max(losses[0], losses[-1]),
-          "You compare with the worse end. That overlooks a hump next to the better one; compare with "
+          "You compare with the worse end. That overlooks a hill next to the better end; compare with "
           "the straight line."),
     Wrong(lambda losses, alphas: max(losses) - min(losses[0], losses[-1]),
           "You compare with the better end. A straight slope from the worse end down to it would then count as a "
           "barrier; compare with the straight line."),
+    Wrong(lambda losses, alphas: max(losses),
+          "That is the highest loss itself. The barrier is how far the loss rises above the straight line between the "
+          "ends."),
     Wrong(lambda losses, alphas: max(losses) - losses[0],
           "That is the rise over the first end. The straight line goes on from there to losses[-1]."),
     Wrong(lambda losses, alphas: _rise(losses, alphas)[len(losses) // 2],
@@ -219,11 +222,11 @@ _BARRIER = [
     Wrong(lambda losses, alphas: _rise(losses, alphas),
           "That is the rise at every α. The barrier is the largest of them: one number."),
     Wrong(lambda losses, alphas: _rise(losses, alphas).max(0),
-          "max(0) gives two things, the largest value and its place. Asked is the value alone: .max()."),
+          "max(0) gives two things, the largest value and its place. Return the value alone: .max()."),
     Wrong(lambda losses, alphas: alphas[_rise(losses, alphas).argmax()],
-          "That is the α where the barrier stands. Asked is how high it is."),
+          "That is the α where the barrier is highest. Return its height."),
     Wrong(lambda losses, alphas: _rise(losses, alphas).argmax(),
-          "argmax gives the place of the largest rise. Asked is its height."),
+          "argmax gives the place of the largest rise. Return its height."),
     Wrong(lambda losses, alphas: (_rise(losses, alphas) / (losses - _rise(losses, alphas))).max(),
           "You divided by the line: a share of the loss. The barrier is the difference itself, in units of the loss."),
 ]
@@ -274,14 +277,14 @@ def _centred(a):
 
 _GAP = [
     Wrong(lambda f, i, j, alpha: _cos(f, mix(i, j, alpha)),
-          "This is the cosine itself. The gap is what is missing to 1, so that 0 means: same direction."),
+          "This is the cosine itself. The gap is 1 minus it, so that 0 means the same direction."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(f, mix(j, i, alpha)),
           "The mix has its ends swapped: features_i gets the share α, as θ_i did in the weights."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(f, (i + j) / 2),
           "You compare with the half-way mix whatever α is. The network in between is the one at α."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(f, mix(_unit(i), _unit(j), alpha)),
-          "You gave both ends length 1 before you mixed them. Mix them as they are; the cosine sees to the mix's "
-          "length."),
+          "You gave both ends length 1 before you mixed them. Mix them as they are. The cosine does not depend on the "
+          "length of the mix."),
     Wrong(lambda f, i, j, alpha: 1 - mix(_cos(f, i), _cos(f, j), alpha),
           "You mixed two cosines. Mix the features first, then take one cosine with the mix."),
     Wrong(lambda f, i, j, alpha: 1 - _cos(i, j),
@@ -293,8 +296,8 @@ _GAP = [
           "One number for all samples together: samples with long features then drown the others. The "
           "definition takes one cosine per sample, shape (samples,)."),
     Wrong(_gap(lambda f, m: _cos(f, m).mean()),
-          "Right values, averaged too early: give one gap per sample, shape (samples,). Quartiles need "
-          "them all."),
+          "Right values, averaged too early: give one gap per sample, shape (samples,). The next "
+          "charts need them all."),
     Wrong(_gap(lambda f, m: _cos(f, m).abs()),
           "You took the absolute value of the cosine. Features that point the opposite way would then "
           "pass as a perfect fit; keep the sign."),
@@ -310,7 +313,7 @@ _GAP = [
     Wrong(_gap(lambda f, m: (f * m).mean(1) / (f.norm(dim=1) * m.norm(dim=1))),
           "You averaged the products of the units. A dot product is their sum."),
     Wrong(_gap(lambda f, m: _cos(f, m) ** 2),
-          "You squared the cosine, which loses its sign too. Asked is 1 minus the cosine itself."),
+          "You squared the cosine, which loses its sign too. Return 1 minus the cosine itself."),
     Wrong(_gap(lambda f, m: _dot(f, m) / (f.norm() * m.norm())),
           "norm() without dim is one length for all samples together. Each sample has its own: norm(dim=1)."),
     Wrong(_gap(lambda f, m: _dot(f, m) / (f.norm(1) * m.norm(1))),
@@ -320,11 +323,11 @@ _GAP = [
           "You took the cosine along the samples (dim=0), so each unit got a number. One per sample: the "
           "features run along dim=1."),
     Wrong(_gap(lambda f, m: _unit(f) @ _unit(m).T),
-          "That is every sample against every other. Asked is each one against its own mix, the diagonal of yours."),
+          "That is every sample against every other. Compare each one with its own mix: the diagonal of yours."),
     Wrong(_gap(lambda f, m: _cos(_centred(f), _centred(m))),
           "You subtracted each sample's mean first: that makes it a correlation. A cosine takes features as they are."),
     Wrong(lambda f, i, j, alpha: torch.arccos(_cos(f, mix(i, j, alpha))),
-          "That is the angle. Asked is 1 minus its cosine."),
+          "That is the angle. Return 1 minus its cosine."),
     Wrong(lambda f, i, j, alpha: (f - mix(i, j, alpha)).norm(dim=1),
           "That is the distance between the two, which length enters too. LLFC asks about the direction: take the "
           "cosine."),
@@ -364,7 +367,7 @@ _COEF = [
     Wrong(lambda a, b: (a / b).mean(1),
           "That is the mean of the units' ratios, in which a unit near 0 decides. Sum first, divide afterwards."),
     Wrong(lambda a, b: a @ b.T / _dot(b, b),
-          "That is every sample against every other. Asked is each one against its own, the diagonal of yours."),
+          "That is every sample against every other. Compare each one with its own mix: the diagonal of yours."),
 ]
 
 
