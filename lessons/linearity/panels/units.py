@@ -104,7 +104,7 @@ def one_digit(sweep: xarray.Dataset):
                    count=len(mix), whose=WHOSE[two], alpha=alpha, flipped=layer.flipped,
                    below=said(_BELOW, missed=missed) if 0 < alpha < 1 else "This is one of the two networks itself.")
         about = key(("merged", "The network between A and B"), ("a", "Missing: units that are on in A alone"),
-                    ("b", "Missing: units that are on in B alone"))
+                    ("b", "Missing: units that are on in B alone"), ("", "grey: the other digits"))
         others = {name: layers[name][digit].missed for name in pairs if name != two}
         return Frame(finding_of_units(two, missed, layer.missed, others), alt, values, about)
 
@@ -114,8 +114,8 @@ def one_digit(sweep: xarray.Dataset):
             "charts": _unit_charts(layers, count), "draw": draw,
             "controls": {"alpha": share_of_a(ALPHAS),
                          "two": chips("A and B are", {SHORT[two]: two for two in pairs}),
-                         "digit": chips("digit", {f"number {image + 1}": image for image in digits}, more=True)},
-            "caption": f"{caption(sweep).split(';')[0]}; layer 1 of the MLP, after the ReLU. Grey: the other digits. "
+                         "digit": chips("test image", {f"{image + 1}": image for image in digits}, more=True)},
+            "caption": f"{caption(sweep).split(';')[0]}; layer 1 of the MLP, after the ReLU. "
                        "Units that are on in both networks come first, then those on in A alone, then in B alone."}
 
 
@@ -159,12 +159,12 @@ def _unit_charts(layers, count):
     lowest = min(layer.kept.min() for layer in every) - 0.08
     side = (1.03 - lowest) / 4
     grey = [Line(f"digit {image + 1}", "other") for image in range(len(every) // len(layers))]
-    left = Chart(ALPHA_AXIS, Axis("layer 1 passes on, share of the mix", lowest, 1.03, unit="percent"),
+    left = Chart(ALPHA_AXIS, Axis("output of layer 1, share of the mix", lowest, 1.03, unit="percent"),
                  (*grey, Image("digit", "single", extent=(0.01, 0.21, lowest + 0.1 * side, lowest + 1.1 * side)),
                   Reference("mix", "single", "mix"), Line("network", "merged", near=True), Handle("alpha")))
     places = tuple(range(count))
     right = Chart(Axis("units of layer 1", -0.5, count - 0.5),
-                  Axis("one unit passes on, share of the largest", 0, 1, unit="percent"),
+                  Axis("output of each unit, share of the largest", 0, 1, unit="percent"),
                   (Bars("A", "a", x=places, bare=True), Bars("B", "b", x=places, bare=True),
                    Bars("units", "merged", x=places, bare=True)))
     return [left, right]
@@ -183,7 +183,7 @@ def finding_of_units(two: str, missed: float, half_way: float, others: dict[str,
         return "Where the network is A or B itself, nothing is missing"
     if two != FINETUNED and half_way > CLEARLY * others[FINETUNED]:
         return "Between strangers more units are on in one network alone, and more is missing"
-    return "Between A and B, only units that are on in one of them alone lose something"
+    return "Between A and B, only units that are on in one network alone lose something"
 
 
 # -- what a unit looks for -------------------------------------------------------------------------
