@@ -4,7 +4,7 @@ import xarray
 from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import said
 from lessons.kit.sweep import at, caption, position
-from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, percent, view
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, view
 from lessons.lines.panels import ALPHA_AXIS, share_of_a
 
 CHANCE = 0.1  # of ten digits
@@ -55,7 +55,7 @@ def midpoint(sweep: xarray.Dataset, prediction=None):
         "controls": {"alpha": share_of_a(alphas), "pair": chips("A and B learned digits turned by", pairs)},
         "hides": [f"{prefix}{mark}" for prefix in ("", "loss ")
                   for mark in ("straight line", *(name for name, _, _ in TASKS.values()))],
-        "caption": f"{caption(sweep)} Standard error of an accuracy: at most {percent(error, 1)}.",
+        "caption": f"{caption(sweep)} Standard error of an accuracy: at most {100 * error:.1f} points.",
     }
 
 

@@ -10,7 +10,7 @@ from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.plotting import BLACK, GREEN, GREY, RED, still, themed
 from lessons.kit.sweep import at, caption, names, position, warned
-from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, percent, view
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, view
 from lessons.linearity import algorithms
 from lessons.linearity.algorithms import barrier
 from lessons.linearity.experiment.mlp import lemma_1
@@ -94,7 +94,7 @@ def _with_error(sweep):
     images = int(sweep.attrs["test_images"])
     error = error_of_share(0.5, images)
     measured = caption(sweep.assign_attrs(images=f"{images:,} test images"))
-    return f"{measured} Standard error of an accuracy: at most {percent(error, 1)}."
+    return f"{measured} Standard error of an accuracy: at most {100 * error:.1f} points."
 
 
 def rises(sweep: xarray.Dataset) -> Page:
