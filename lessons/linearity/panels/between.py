@@ -53,7 +53,7 @@ def places(networks: dict[float, torch.nn.Module]):
         name = {22.5: "A: ", 90.0: "B: "}.get(angle, "")
         colour = {22.5: BLUE, 90.0: ORANGE}.get(angle, GREY)
         side = 1 if end_x > x.mean() else -1
-        ax.plot(end_x, end_y, color=colour, marker="s", markersize=9, linestyle="")
+        ax.plot(end_x, end_y, color=colour, marker="o" if name.startswith("A") else "s", markersize=9, linestyle="")
         ax.annotate(f"{name}{angle:g}°", (end_x, end_y), xytext=(9 * side, -4), textcoords="offset points",
                     ha="left" if side > 0 else "right")
     ax.set(title="Five networks, seen in a plane", aspect="equal")
@@ -220,11 +220,11 @@ def reading_of_strangers(strangers: list, x: Tensor) -> Page:
     most, shortest = max(share for share, _ in hidden), min(coef for _, coef in hidden)
     small = most < SMALL and output > 1
     title = "In the hidden layers even strangers have small shares" if small else "The shares of the strangers"
-    will = "The output shows the difference, and so will the length of their features." if small and shortest < SHORT \
-        else ""
+    will = "The output shows how badly they mix, and so will the length of their features." \
+        if small and shortest < SHORT else ""
     return reading(title, """
-        There the gap is at most {most:.0%} of the distance from A to B. In the output layer it is {output:.0%} of it.
-        {will}""" if small else """
+        There the gap is at most {most:.0%} of the distance from A to B. In the output layer it is {output:.0%} of it,
+        so the midpoint is further from the mix than A is from B. {will}""" if small else """
         In the hidden layers the gap is at most {most:.0%} of the distance from A to B. In the output layer it is
         {output:.0%} of it.""", most=most, output=output, will=will)
 
@@ -267,7 +267,8 @@ def reading_of_convexity(networks: list, tests: list, images: int = 2000) -> Pag
     near = 0 < loss - mix < FAR_LESS * (line - mix)
     title = "The network misses the mix, but by far less than convexity gains" if near else "On all images"
     lost = Difference.of(of_weights, of_outputs, len(y))
-    costs = said("It still costs accuracy, {of_weights} instead of {of_outputs}.", of_weights=percent(of_weights),
+    costs = said("Missing it still costs accuracy, {of_weights} instead of {of_outputs}.",
+                 of_weights=percent(of_weights),
                  of_outputs=percent(of_outputs)) if lost.is_news and lost.value < 0 else ""
     return reading(title, """
         Over {images:,} test images of each task, the straight line is at {line:.2f} nats at the midpoint, the mix of
