@@ -32,7 +32,7 @@ ALLOWED = {
     "00_start_here": {
         "training-loop": {"0.5": CHANCE}},
     "01_linearity": {
-        "mine-1-3-text": {"5": "an example; its square root is 0.22"}},
+        "baseline": {"5": "an example; its square root is 0.22"}},
     "02_linearity_resnet": {
         "batchnorm-heads": {"0.2": CHANCE},
         "exercise-2-3-text": {"0.5": SLIDER}},
