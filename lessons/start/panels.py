@@ -68,7 +68,7 @@ def line():
                                         (1, BLUE, "o", "A, α = 1")):
         ax.plot(place, place, color=colour, marker=marker, markersize=9)
         ax.annotate(name, (place, place), xytext=(12, -4), textcoords="offset points", va="top")
-    ax.set(xlabel="one of the weights", ylabel="another one", xticks=[], yticks=[], xlim=(-0.1, 1.35),
+    ax.set(xlabel="one of the weights", ylabel="another weight", xticks=[], yticks=[], xlim=(-0.1, 1.35),
            ylim=(-0.35, 1.2))
     alt = "Two points, A and B, and the straight line between them. Half-way lies a third point, the midpoint."
     return plotting.show(fig, alt, "A drawing. The real space has as many axes as a network has weights and biases.")
@@ -90,6 +90,7 @@ def decision_map(networks: dict, prediction=None):
     dots = {task: [test.x[test.y == arm][::4].T.numpy() for arm in (0, 1)] for task, test in tests.items()}
     images, plane = len(tests["upright"].x), algorithms.grid(extent=EXTENT)
     asked = {"start": experiment.STARTS[1], "alpha": 0.5}
+    opens_on = asked["start"] if prediction else None
     if prediction:
         prediction.panel_answers(curves[asked["start"]]["upright"][experiment.ALPHAS.index(0.5)], asked)
 
@@ -118,7 +119,7 @@ def decision_map(networks: dict, prediction=None):
                       "Choose “two random starts” and do the same."),
             "charts": _charts(float(sweep.accuracy.min()) - 0.05),
             "draw": draw, "controls": {"alpha": share_of_a(experiment.ALPHAS),
-                                       "start": chips("A and B began from", list(networks)),
+                                       "start": chips("A and B began from", list(networks), opens_on),
                                        "points": chips("points of", labels, more=True)},
             "hides": ["the first arm’s side", "the second arm’s side", "task A", "task B", "upright"],
             "caption": f"Computed here: {generated} (generated), MLP 2–32–32–2, {images:,} test points of every task."}
@@ -168,11 +169,11 @@ def what_you_saw(networks: dict, start: MLP) -> Page:
     sweep, test = experiment.run(networks), data.load("spirals", "test", angle=experiment.ANGLES["upright"])
     shared, separate = (sweep.accuracy.sel(task="upright", start=name).values for name in experiment.STARTS)
     before, ends = algorithms.accuracy(start(test.x), test.y), shared[[0, -1]].mean()
-    back = "So A and B have forgotten some of it, and the midpoint has it back. " if \
+    back = "So A and B forgot some of the upright spirals, and the midpoint has it back. " if \
         before > ends and _midpoint(shared) > ends else ""
     return reading(finding(experiment.STARTS[0], shared, len(test.x)), """
-        Its accuracy is {shared:.2f}, and the mean of A and B is {shared_ends:.2f}. The network that both went on from
-        had {before:.2f}. {back}{second}. There the accuracy of the midpoint is {separate:.2f}, and the mean of A and B
+        Its accuracy is {shared:.2f}, and the mean of A and B is {shared_ends:.2f}. The pretrained network had
+        {before:.2f}. {back}{second}. There the accuracy of the midpoint is {separate:.2f}, and the mean of A and B
         is {separate_ends:.2f}.
         """, shared=_midpoint(shared), shared_ends=ends, before=before, back=back,
         second=finding(experiment.STARTS[1], separate, len(test.x)), separate=_midpoint(separate),
@@ -196,7 +197,8 @@ def reading_of_both_tasks(networks: dict, start: MLP) -> Page:
                    "Of A’s and B’s own tasks, the midpoint knows no more than the start did", """
         From one pretrained start it has {a:.2f} on A’s turned spirals and {b:.2f} on B’s, where the network that both
         went on from had {before_a:.2f} and {before_b:.2f}. From two random starts it has {far_a:.2f} and {far_b:.2f}.
-        """, a=a, b=b, before_a=before[0], before_b=before[1], far_a=far_a, far_b=far_b)
+        (Tossing a coin gives {chance:g}.)""", a=a, b=b, before_a=before[0], before_b=before[1], far_a=far_a,
+                   far_b=far_b, chance=CHANCE)
 
 
 def _midpoint(along):
@@ -215,7 +217,7 @@ def units(networks: dict):
         for points, colour, marker, name in ((a, BLUE, "o", "unit of A"), (b, ORANGE, "s", "unit of B")):
             ax.plot(*points.T, color=colour, marker=marker, linestyle="", markersize=5, label=name)
         ax.set(title=f"From {start}", xlabel="weight of the first coordinate", aspect="equal")
-    axes[0].set_ylabel("weight of the second")
+    axes[0].set_ylabel("weight of the second coordinate")
     axes[1].legend(loc="upper left", bbox_to_anchor=(1.02, 1))
     said_of = ", and ".join(f"from {start} it is {angle:.0f}°" for start, angle in degrees.items())
     alt = ("Two planes with the units of the first layer as points, and lines between units of A and of B that have "
