@@ -537,7 +537,7 @@ def test_the_lessons_readings_say_what_the_full_sweeps_say():
     sweep, causes, amounts = (room.run("full") for room in (experiment, causes_experiment, amounts_experiment))
     titles = {
         "The gap grows with depth": panels.reading_of_depth(sweep),
-        "New statistics bring coef back to 1, but not the direction": panels.reading_of_short_features(sweep),
+        "New statistics bring coef back to 1, but the gap remains": panels.reading_of_short_features(sweep),
         "On average, new statistics help the midpoints.": panels.reading_of_gain(sweep),
         "On the other splits, accuracy is near chance on average": heads_panels.reading_of_knowing(sweep),
         "No single block is to blame": causes_panels.reading_of_blame(causes),

@@ -9,7 +9,7 @@ from lessons.kit.sweep import caption
 from lessons.resnet.experiment.causes import TREATMENTS, summary
 
 _LOOKS = {"share": ("the midpoint", Look(BLUE, "o")),
-          "alone": ("one block alone, given the exact mix", Look(ORANGE, "s")),
+          "alone": ("one block alone, with the exact mix as its input", Look(ORANGE, "s")),
           "pooled": ("the midpoint, pixels averaged first", Look(GREEN, "^", "--"))}
 
 
@@ -25,7 +25,7 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     right.bar(blocks, means["left"], color=BLACK, width=0.6)
     for block, value in zip(blocks, means["left"].values):
         right.text(block, value + 0.01, f"{abs(value):.0%}", ha="center", va="bottom", fontsize=9.5)
-    right.set(ylim=(0, 1.12), ylabel="what remains of the gap in block 8", title="Given the mix in this block",
+    right.set(ylim=(0, 1.12), ylabel="what remains of the gap in block 8", title="After a repair of this block",
               xlabel="block", xticks=blocks)
     plotting.in_percent(right.yaxis)
     right.grid(False, axis="x")
@@ -33,8 +33,8 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     numbers = []
     for block in blocks:
         at_block = {name: abs(values.sel(block=block).item()) for name, values in means.items()}
-        numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}; given the mix here, {left:.0%} of block
-                               8's gap remains""", block=block, **at_block))
+        numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}; repaired here, {left:.0%} of block 8's
+                               gap remains""", block=block, **at_block))
     alt = f"The gap as a share of the distance between the endpoints, mean over the pairs. {'; '.join(numbers)}."
     return plotting.show(fig, alt, caption(sweep) + _below(treatment))
 
@@ -79,9 +79,10 @@ def reading_of_blame(sweep: xarray.Dataset, treatment: str = "re-estimated") -> 
     middle = means["left"].sel(block=4).item()
     later = " So most of it arises in the blocks after that." if middle > 0.5 else ""
     return reading("No single block is to blame" if single else "Does a single block explain the gap?", """
-        Given the exact mix, a block by itself misses {least:.0%} to {most:.0%} of the distance between the endpoints.
-        In the last block the network misses {share:.0%}. If you repair block 4, {middle:.0%} of this gap
-        remains.{later}""", least=alone.min().item(), most=alone.max().item(), share=share, middle=middle, later=later)
+        Given the exact mix, a block by itself has a gap of {least:.0%} to {most:.0%} of the distance between the
+        endpoints. In the last block of the midpoint the gap is {share:.0%}. If you repair block 4, {middle:.0%} of this
+        gap remains.{later}""",
+                   least=alone.min().item(), most=alone.max().item(), share=share, middle=middle, later=later)
 
 
 def reading_of_pooling(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
@@ -91,7 +92,7 @@ def reading_of_pooling(sweep: xarray.Dataset, treatment: str = "re-estimated") -
     helps = averaged.sel(block=8).item() < share.sel(block=8).item()
     return reading("The mean over the pixels makes the gap smaller" if helps else "What does the mean do?", """
         It takes the gap in the last block from {share:.0%} to {averaged:.0%} of the distance between the endpoints, and
-        it would make the gap smaller behind {fewer} of the seven blocks before it, too. A possible reason is that the
+        it would make the gap smaller after {fewer} of the seven blocks before it, too. A possible reason is that the
         mean keeps what the pixels have in common, and lets their errors cancel.""", share=share.sel(block=8).item(),
                    averaged=averaged.sel(block=8).item(), fewer="all" if smaller == 7 else smaller)
 

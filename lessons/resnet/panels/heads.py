@@ -43,9 +43,9 @@ def network_in_boxes(network: ResNet18):
     ax.set(xlim=(-0.5, left + 2), ylim=(-24, 21))
     ax.axis("off")
     alt = f"{'; '.join(told)}; then the head with {rows} rows, of which a split uses {trained}, drawn in orange."
-    below = f"""The eight blocks of this ResNet-18. The height of a box is that of the picture, and the number above it
-                says how many channels there are. At the end is the head with {rows} rows, one for each class, and in
-                orange those of the classes of split 1."""
+    below = f"""The eight blocks of this ResNet-18. The height of a box is that of the feature maps, and the number
+                above it says how many channels there are. At the end is the head with {rows} rows, one for each class,
+                and in orange those of the classes of split 1."""
     return plotting.show(fig, alt, " ".join(below.split()))
 
 

@@ -281,7 +281,7 @@ def reading_of_gain(sweep: xarray.Dataset) -> Page:
     return reading(title, """
         Statistics estimated anew change the accuracy of the six midpoints by {midpoint} points{doubt}, on average. They
         change that of the four endpoints, where nobody has mixed any weights, by {ends} points{doubt_of_ends}. Single
-        networks can differ, as the picture shows. (Behind ± is the standard error.)""", midpoint=midpoint,
+        networks can differ, as the picture shows. (± is one standard error.)""", midpoint=midpoint,
                    doubt=midpoint.doubt(), ends=ends, doubt_of_ends=ends.doubt())
 
 
@@ -430,7 +430,7 @@ def _answers_chart(sweep, rows, classes):
     middle = len(rows) / 4
     return Chart(Axis("α", -0.2, 1.16, ticks=lines.ALPHA_AXIS.ticks),
                  Axis("test images of A’s split and of B’s", -0.5, len(rows) - 0.5,
-                      ticks={3 * middle - 0.5: "A’s", middle - 0.5: "B’s"}),
+                      ticks={3 * middle: "A’s", middle: "B’s"}),  # at a row, which hides the line
                  (*true, *photos, Handle("alpha"), Spots("wrong", "other"), Spots("right", "merged"), *called),
                  height=480)
 
@@ -586,7 +586,7 @@ def reading_of_depth(sweep: xarray.Dataset, treatment: str = "interpolated") -> 
     return reading("The gap grows with depth" if grows else "The gap does not grow steadily with depth", """
         On average over pairs and α, it is {block_1_share:.0%} of the distance between the endpoints in the first block,
         {block_4_share:.0%} in the fourth and {block_8_share:.0%} in the last. {then}""",
-                   then="Behind the last block it is smaller again." if falls else "", **numbers)
+                   then="After the last block it is smaller again." if falls else "", **numbers)
 
 
 def reading_of_blocks(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
@@ -606,7 +606,7 @@ def reading_of_short_features(sweep: xarray.Dataset) -> Page:
     before, after = (by_depth(sweep, treatment) for treatment in ("interpolated", "re-estimated"))
     restored = before["block_8_coef"] < 1 - NEARLY and abs(after["block_8_coef"] - 1) <= NEARLY
     remains = after["block_8_share"] > before["block_8_share"] / 2
-    return reading("New statistics bring coef back to 1, but not the direction" if restored and remains else
+    return reading("New statistics bring coef back to 1, but the gap remains" if restored and remains else
                    "New statistics bring coef back to 1" if restored else "What do new statistics change?", """
         In the last block coef is {before:.2f} with interpolated statistics and {after:.2f} with statistics estimated
         anew (mean over pairs and α). The gap is {gap:.0%} of the distance between the endpoints with the former, and
