@@ -144,9 +144,10 @@ def reading_of_the_suspects(distance: Sequence[float], lost: Sequence[float]) ->
     """Whether the distances give away the two that spoil an average. Arguments as of `suspects`."""
     gives_away = min(distance[20:]) > max(distance[:20]) and min(lost[20:]) > max(lost[:20])
     return reading("The distance gives the two away" if gives_away else "Does the distance give the two away?",
-                   """The bold one lies {bold:.0f} from the pretrained network, and its average is {bold_lost:.1f}
-        points below the ensemble. For the stranger it is {stranger:.0f} and {stranger_lost:.1f} points. The twenty lie
-        at most {farthest:.1f} away, and their averages are at most {most:.1f} points below.""",
+                   """The bold one lies at distance {bold:.0f} from the pretrained network, and its average is
+        {bold_lost:.1f} points below the ensemble. The stranger lies at distance {stranger:.0f}, and its average is
+        {stranger_lost:.1f} points below. The twenty lie at most {farthest:.1f} away, and their averages are at
+        most {most:.1f} points below.""",
                    bold=distance[20], bold_lost=lost[20], stranger=distance[21], stranger_lost=lost[21],
                    farthest=max(distance[:20]), most=max(lost[:20]))
 
@@ -156,6 +157,6 @@ def reading_of_the_arrows(cosine: Sequence[float]) -> Page:
     least, most = np.sort(np.array(cosine)[:20])[[0, -2]]
     numbers = {"least": least, "most": most, "bold": cosine[20], "stranger": cosine[21]}
     title = "The two went elsewhere" if max(cosine[20:]) < least else "Where did they go?"
-    return reading(title, """With the step of the best network, the steps of the other nineteen have cosines of
-        {least:.2f} to {most:.2f}. For the bold one the cosine is {bold:.2f}, and for the stranger {stranger:.2f}.""",
+    return reading(title, """The steps of the other nineteen have cosines of {least:.2f} to {most:.2f} with the
+        step of the best network. For the bold one the cosine is {bold:.2f}, and for the stranger {stranger:.2f}.""",
         **numbers)

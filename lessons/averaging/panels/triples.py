@@ -78,7 +78,7 @@ def all_triples(sweep: xarray.Dataset, prediction=None):
                   "ensemble": with_reach(triples.ensemble[[place]], images)}
         who = "; ".join(triples.names[i] for i in triples.member[place])
         about = key(("merged", "Averaged weights of three models"), ("single", "Ensemble of the three"),
-                    ("", "black line: regression; dotted: equally accurate"), ("", who))
+                    ("", "left, black line: regression; dotted: equally accurate"), ("", who))
         return Frame(finding, triples.said(triple), values, about)
 
     middle = len(triples) // 2
@@ -86,8 +86,7 @@ def all_triples(sweep: xarray.Dataset, prediction=None):
                                  words=lambda triple: f"triple {triple:,} of {len(triples):,}",
                                  ends=[("", "worst average"), ("", "best average")])}
     error = 100 * error_of_share(triples.average.mean(), images)
-    below = f" Standard error of an accuracy: {error:.1f} points; bars: two of them. Black line: regression." \
-            " Dotted: equal."
+    below = f" Standard error of an accuracy: {error:.1f} points; bars: two of them."
     return {"kicker": "Chapter 3: two ways to combine three models", "draw": draw, "controls": controls,
             "charts": _charts(triples, cloud, centre, float(sweep.accuracy[:20].min())),
             "hides": ["triples", "regression line", "equally accurate", "chosen", *_SHOWN],
@@ -195,9 +194,9 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     surely = numbers["share_surely_above_best"]
     behind = (sweep.above_best < -WIDE * sweep.above_best_error).mean().item()
     rarely = "So averaging three networks rarely beats the best of them." if surely < RARELY and behind > 0.5 else ""
-    return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it was. By more
-        than two standard errors it was ahead in {surely:.1%}, and the best member was ahead in {behind:.0%}.
-        {rarely}""",
+    return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it was. It was
+        clearly ahead (by more than two standard errors) in {surely:.1%}, and clearly behind in {behind:.0%}. {rarely}
+        """,
         above=numbers["share_above_best"], surely=surely, behind=behind, rarely=rarely)
 
 

@@ -17,7 +17,7 @@ _EXACT = 1e-4  # between features: smaller differences come from rounding
 def drawing():
     """The two ways to combine three networks, side by side."""
     fig, axes = plotting.figure(2, height=2.5)
-    for ax, title in zip(axes, ("Average the weights: one network is asked", "Average the outputs: three are asked")):
+    for ax, title in zip(axes, ("Average the weights: run one network", "Average the outputs: run three")):
         ax.set(xlim=(0, 10), ylim=(0.2, 3.8), title=title)
         ax.axis("off")
     left, right = axes
