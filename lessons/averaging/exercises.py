@@ -109,7 +109,7 @@ AVERAGE = Exercise(
               "The weights are right, but “num_batches_tracked” was mixed and then rounded down. It counts batches, "
               "and is not to be mixed at all: carry over the first one's."),
         Wrong(_floats(_weighted, lambda counters, shares: counters[-1]),
-              "The weights are right, but “num_batches_tracked” is the last state dict's. Asked is the first's."),
+              "The weights are right, but “num_batches_tracked” is the last state dict's. Take the first's."),
         Wrong(_floats(_weighted, lambda counters, shares: sum(counters)),
               "The weights are right, but you added up “num_batches_tracked”. Carry over the first one's."),
         Wrong(_counter_lost,
@@ -157,11 +157,11 @@ ENSEMBLE = Exercise(
               "You averaged probabilities. That is an ensemble too, but another one: here the logits are averaged, "
               "before any softmax."),
         Wrong(lambda logits: logits.mean(0).softmax(1),
-              "The average is right, but then you took its softmax. Asked are the ensemble's logits, before any "
+              "The average is right, but then you took its softmax. Return the ensemble's logits, before any "
               "softmax."),
         Wrong(lambda logits: logits.log_softmax(2).mean(0),
-              "You averaged logarithms of probabilities. That decides the same as the ensemble of logits, but its "
-              "numbers are others: average the logits as they are."),
+              "You averaged logarithms of probabilities. That predicts the same classes as the ensemble of logits, but "
+              "its numbers are others: average the logits as they are."),
         Wrong(lambda logits: logits.softmax(2).mean(0).log(),
               "You averaged probabilities and took the logarithm. Here the logits are averaged, before any softmax."),
         Wrong(lambda logits: logits.softmax(0).mean(0),
@@ -169,10 +169,10 @@ ENSEMBLE = Exercise(
         Wrong(_votes,
               "You let the models vote. A vote forgets how sure each of them was; average the logits themselves."),
         Wrong(lambda logits: logits.mean(0).argmax(1),
-              "That is the class that the ensemble decides for. Asked are its logits, a number for every class."),
+              "That is the class that the ensemble predicts. Return its logits, a number for every class."),
         Wrong(lambda logits: logits.sum(0),
-              "The sum decides the same, but it is not the average: the formula above has 1/k, and we will compare "
-              "features by their length too."),
+              "The sum predicts the same class, but it is not the average: the formula above has 1/k, and we will "
+              "compare features by their length too."),
         Wrong(lambda logits: logits.mean(1),
               "You averaged over the samples. The models run along the first dimension."),
         Wrong(lambda logits: logits.mean(2),
@@ -180,7 +180,7 @@ ENSEMBLE = Exercise(
         Wrong(lambda logits: logits.mean(),
               "You averaged over everything. Only the models' dimension has to go: logits.mean needs a dimension."),
         Wrong(lambda logits: logits.amax(0),
-              "You took the largest logit of any model. The most boastful model would then decide alone; average."),
+              "You took the largest logit of any model. The most confident model would then decide alone: average."),
         Wrong(lambda logits: logits.median(0).values,
               "That is the median over the models. The formula above has the mean."),
         Wrong(lambda logits: logits.median(0),
@@ -407,6 +407,16 @@ def _best_twice(held_out, accuracy_of):
     return [taken[0], *taken]
 
 
+def _accuracies_for_models(held_out, accuracy_of):
+    first, *others = sorted(held_out, reverse=True)
+    soup, best = [first], first
+    for alone in others:
+        accuracy = accuracy_of([*soup, alone])
+        if accuracy >= best:
+            soup, best = [*soup, alone], accuracy
+    return soup
+
+
 def _with_accuracy(held_out, accuracy_of):
     taken = greedy_soup(held_out, accuracy_of)
     return taken, accuracy_of(taken)
@@ -420,7 +430,7 @@ SOUP = Exercise(
     cases=_tables,
     wrong=[
         Wrong(_soup(better=lambda new, best: new > best),
-              "Nearly: a model that leaves the accuracy as it is comes in too. Compare with ≥."),
+              "Nearly: a model that leaves the accuracy unchanged is taken, too. Compare with ≥."),
         Wrong(_soup(order=lambda held_out: list(range(len(held_out)))),
               "You tried the models in the order of the list. Begin with the best on held-out data, then go down."),
         Wrong(_soup(order=lambda held_out: sorted(range(len(held_out)), key=lambda model: held_out[model])),
@@ -429,7 +439,7 @@ SOUP = Exercise(
               "Where two models are equally accurate you try one of them twice and the other never: index() finds the "
               "first. Sort the places, not the accuracies."),
         Wrong(_soup(keep=lambda best, new: best),
-              "You compare with the best single model for ever. Once the soup has become better, a newcomer must not "
+              "You compare with the best single model every time. Once the soup has become better, a newcomer must not "
               "make it worse again."),
         Wrong(_soup(keep=lambda best, new: best, tried=lambda soup, model: [soup[0], model]),
               "You try every model together with the best one alone. It has to get on with all that are in the soup "
@@ -476,19 +486,22 @@ SOUP = Exercise(
               "You end up with the best single model alone. Ask accuracy_of for the soup together with the newcomer: "
               "no model alone is better than the best."),
         Wrong(_places,
-              "These are places in the sorted order. Asked are the models' own numbers, as in held_out."),
+              "These are places in the sorted order. Return the models' own numbers, as in held_out."),
         Wrong(_best_twice,
               "The best model is in the soup twice: it is there from the start, and then it is tried again."),
         Wrong(lambda held_out, accuracy_of: greedy_soup(held_out, accuracy_of)[1:],
               "The best model is missing from your list: it is taken too, before any other."),
         Wrong(lambda held_out, accuracy_of: [held_out[model] for model in greedy_soup(held_out, accuracy_of)],
-              "The right models, but you gave their accuracies. Asked are their numbers."),
+              "The right models, but you gave their accuracies. Return their numbers."),
+        Wrong(_accuracies_for_models,
+              "You sorted the accuracies themselves, so your list holds accuracies. Sort the models' numbers, 0, 1, …, "
+              "by their accuracy."),
         Wrong(lambda held_out, accuracy_of: sorted(greedy_soup(held_out, accuracy_of)),
-              "The right models, sorted by their number. Asked is the order in which they were taken."),
+              "The right models, sorted by their number. Return them in the order in which they were taken."),
         Wrong(_with_accuracy,
               "The soup is right, and its accuracy is too much: return the list of models alone."),
         Wrong(lambda held_out, accuracy_of: accuracy_of(greedy_soup(held_out, accuracy_of)),
-              "That is the soup's accuracy. Asked is the list of its models."),
+              "That is the soup's accuracy. Return the list of its models."),
     ],
     hints=[
         "sorted(range(len(held_out)), key=lambda model: -held_out[model]) gives the models from the best on.",

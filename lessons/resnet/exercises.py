@@ -75,8 +75,8 @@ _STATISTICS = [
           "You averaged over the samples only, so every pixel keeps statistics of its own. BatchNorm has "
           "one mean and one variance a channel: average over samples and pixels."),
     Wrong(lambda h: (h.mean((2, 3)), h.var((2, 3), unbiased=False)),
-          "These are statistics of every sample on its own (that would be InstanceNorm). Average over "
-          "the samples too."),
+          "These are statistics of every sample on its own (as in InstanceNorm). Average over "
+          "the samples, too."),
     Wrong(lambda h: (h.mean((1, 2, 3)), h.var((1, 2, 3), unbiased=False)),
           "You averaged the channels away: one number a sample, as LayerNorm has it. The channels are dimension 1, "
           "and they stay."),
@@ -86,16 +86,16 @@ _STATISTICS = [
           "Nearly: torch's var divides by the count minus 1 unless told otherwise. BatchNorm normalises "
           "with the biased variance, unbiased=False."),
     Wrong(_with_mean(lambda h: h.std(_ALL, unbiased=False)),
-          "The second is the standard deviation; asked for is the variance."),
+          "The second is the standard deviation. Square it, and you have the variance."),
     Wrong(_with_mean(lambda h: h.std(_ALL)),
           "The second is the standard deviation, and with the count minus 1. Asked for is the biased variance."),
     Wrong(lambda h: torch.var_mean(h, _ALL, unbiased=False),
-          "Right numbers, wrong order: torch.var_mean gives the variance first, asked is (mean, var)."),
+          "Right numbers, wrong order: torch.var_mean gives the variance first. Return (mean, var)."),
     Wrong(lambda h: torch.var_mean(h, _ALL),
-          "torch.var_mean gives the variance first, and divides it by the count minus 1. Asked is (mean, var), with "
+          "torch.var_mean gives the variance first, and divides it by the count minus 1. Return (mean, var), with "
           "the biased variance."),
     Wrong(lambda h: torch.std_mean(h, _ALL),
-          "torch.std_mean gives the standard deviation, and gives it first. Asked is (mean, var)."),
+          "torch.std_mean gives the standard deviation, and gives it first. Return (mean, var)."),
     Wrong(lambda h: (h.sum(_ALL), h.var(_ALL, unbiased=False)),
           "The variance is right. The first is the sum of each channel: divide by how many numbers it has."),
     Wrong(_with_mean(lambda h: h.var((2, 3), unbiased=False).mean(0)),
@@ -125,7 +125,12 @@ _STATISTICS = [
           "You summed the squared deviations: divide by how many there are."),
     Wrong(_with_mean(lambda h: h.var(_ALL, unbiased=False) + 1e-5),
           "You added eps. It belongs to the normalising, and here the variance itself is asked."),
-    Wrong(lambda h: h.mean(_ALL), "That is the mean alone. Asked are two tensors, (mean, var)."),
+    Wrong(lambda h: h.mean(_ALL), "That is the mean alone. Return two tensors, (mean, var)."),
+    Wrong(lambda h: (h.mean(1), h.var(1, unbiased=False)),
+          "You averaged over the channels. They are dimension 1, and they stay: average over all the others."),
+    Wrong(lambda h: (h.mean(), h.var()),
+          "One number for all channels together, with the variance divided by the count minus 1. Each channel has its "
+          "own, and the biased variance."),
     Wrong(lambda h: (h.mean(), h.var(unbiased=False)),
           "One number for all channels together. Each channel has its own."),
 ]
@@ -183,11 +188,11 @@ _VARIANCE = [
     Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 1 - alpha),
           "The ends are swapped: a, with variance var_i, gets the share α, and b the rest."),
     Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 0.5),
-          "That is half of each whatever α is: use alpha."),
+          "This is the midpoint, α = ½, whatever α is given: use alpha."),
     Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p ** 2, q ** 2, r, alpha),
           "You squared the variances, as if they were standard deviations. var_i and var_j are squares already."),
     Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, alpha) ** 0.5,
-          "That is the standard deviation of the mix: asked is its square, the variance."),
+          "That is the standard deviation of the mix. Return its square, the variance."),
     Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, 1, alpha),
           "Right if the two were perfectly correlated: then standard deviations mix like the features. Use the "
           "correlation that is given."),

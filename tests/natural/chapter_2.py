@@ -107,7 +107,7 @@ def a_loop(h):
 STATISTICS = [
     Natural("2.1", "torch's var", lambda h: (h.mean((0, 2, 3)), h.var((0, 2, 3))), "Nearly: torch's var divides by"),
     Natural("2.1", "standard deviation", lambda h: (h.mean((0, 2, 3)), h.std((0, 2, 3), unbiased=False)),
-            "is the standard deviation; asked"),
+            "is the standard deviation. Square"),
     Natural("2.1", "torch's std", lambda h: (h.mean((0, 2, 3)), h.std((0, 2, 3))), "is the standard deviation, and"),
     Natural("2.1", "over the samples alone", statistics_over((0,)), "You averaged over the samples"),
     Natural("2.1", "over the pixels alone, as InstanceNorm", statistics_over((2, 3)), "These are statistics of every"),
@@ -256,7 +256,7 @@ MIXED = [
             sum_of(lambda p, q, r, alpha: 2 * alpha * (1 - alpha) * r * (p + q) / 2), "For the covariance you took"),
     Natural("2.2", "(1 + ρ)/2, the case at the half",
             lambda p, q, r, alpha: (1 + r) / 2 * (alpha * p + (1 - alpha) * q), "(1 + correlation)/2 holds for"),
-    Natural("2.2", "half of each", lambda p, q, r, alpha: right(p, q, r, 0.5), "That is half of each"),
+    Natural("2.2", "half of each", lambda p, q, r, alpha: right(p, q, r, 0.5), "This is the midpoint, α"),
     Natural("2.2", "correlation squared",
             sum_of(lambda p, q, r, alpha: 2 * alpha * (1 - alpha) * r ** 2 * math.sqrt(p * q)),
             "You squared the correlation. It"),

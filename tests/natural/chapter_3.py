@@ -486,7 +486,7 @@ WRONG = [
     Natural("3.1", "a list of tensors", lambda states, shares: list(of_floats(weighted)(states, shares).values()),
             "The right numbers, but not"),
 
-    Natural("3.2", "the sum", lambda logits: logits.sum(0), "The sum decides the same"),
+    Natural("3.2", "the sum", lambda logits: logits.sum(0), "The sum predicts the same"),
     Natural("3.2", "the mean over the samples", lambda logits: logits.mean(1), "You averaged over the samples"),
     Natural("3.2", "the mean over the classes", lambda logits: logits.mean(-1), "You averaged over the classes"),
     Natural("3.2", "the mean of everything", lambda logits: logits.mean(), "You averaged over everything"),
