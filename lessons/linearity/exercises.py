@@ -5,7 +5,6 @@ import xarray
 
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity import algorithms
-from toy_models import weights
 from toy_models.weights import mix
 
 # -- the solutions, in the few lines that a learner writes ------------------------------------------------
@@ -44,7 +43,8 @@ def worst(gap, own):
 
 def _states():
     """The shortest first; then counters the other way round, names in another order, a tensor in float64, and numbers
-    that float16 rounds."""
+    that float16 rounds. In the last case counters have other names, one is int32 and one has a dimension, which the
+    only weight has not."""
     a = {"layer.weight": torch.tensor([[1.0, -2.0]]),
          "layer.bias": torch.tensor([4.0]),
          "norm.num_batches_tracked": torch.tensor(7)}
@@ -57,7 +57,9 @@ def _states():
     d = {"layer.weight": torch.tensor([[-1.0, 2.3, 0.25]]),
          "scale": torch.tensor([1.0, -0.6, 4.0], dtype=torch.float64),
          "norm.num_batches_tracked": torch.tensor(12)}
-    return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0), (c, d, 0.625)]
+    e, f = ({"scale.weight": torch.tensor(scale), "steps": torch.tensor(steps, dtype=torch.int32),
+             "seen": torch.tensor(seen)} for scale, steps, seen in ((2.0, 3, [6, 2]), (-1.0, 8, [1, 9])))
+    return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0), (c, d, 0.625), (e, f, 0.75)]
 
 
 def _each(function):
@@ -153,6 +155,18 @@ _INTERPOLATED = [
           "not by place."),
     Wrong(_first_alone,
           "Only the first tensor came back. Does return stand inside the loop?"),
+    Wrong(_where(lambda key, tensor: not key.endswith("num_batches_tracked")),
+          "You know a counter by its name. In one case counters have other names: what they have in common is that "
+          "they hold whole numbers."),
+    Wrong(_where(lambda key, tensor: tensor.ndim > 0),
+          "You take every tensor without dimensions for a counter. A weight can be a single number too, and a counter "
+          "can have a dimension: ask whether a tensor holds whole numbers."),
+    Wrong(_where(lambda key, tensor: tensor.dtype != torch.int64),
+          "You take only int64 tensors for counters. There are other types of whole numbers, and one case has int32."),
+    Wrong(_floats(lambda a, b, alpha: alpha * a + b),
+          "You add α·a to the whole of b. The shares must sum to 1: b gets what a leaves over."),
+    Wrong(_counted(lambda a, b, alpha: alpha * a),
+          "The weights are right, but you multiplied the counter of a by α. Take it as it is."),
     Wrong(lambda a, b, alpha: [_line(a[key], b[key], alpha) for key in a],
           "A list has lost the names. Give a dict with the same names, {name: tensor}."),
     Wrong(lambda a, b, alpha: alpha * a + (1 - alpha) * b,
@@ -227,6 +241,14 @@ _BARRIER = [
           "That is the α where the barrier is highest. Return its height."),
     Wrong(lambda losses, alphas: _rise(losses, alphas).argmax(),
           "argmax gives the place of the largest rise. Return its height."),
+    Wrong(lambda losses, alphas: (losses - alphas * losses[1] - (1 - alphas) * losses[0]).max(),
+          "You took losses[1] for the loss of network A. It is the second loss on the line; network A is at α = 1."),
+    Wrong(lambda losses, alphas: (losses - alphas * losses - (1 - alphas) * losses[0]).max(),
+          "Behind the first α you put the loss at that α. The straight line is made of the losses of the two ends."),
+    Wrong(lambda losses, alphas: (losses - alphas * losses[-1] - (1 - alphas) * losses).max(),
+          "Behind 1 − α you put the loss at that α. The straight line is made of the losses of the two ends."),
+    Wrong(lambda losses, alphas: (losses - (losses - _rise(losses, alphas)).mean()).max(),
+          "You compare every loss with the mean of the line. Compare it with the line at its own α."),
     Wrong(lambda losses, alphas: (_rise(losses, alphas) / (losses - _rise(losses, alphas))).max(),
           "You divided by the line: a share of the loss. The barrier is the difference itself, in units of the loss."),
 ]
@@ -326,6 +348,17 @@ _GAP = [
           "That is every sample against every other. Compare each one with its own mix: the diagonal of yours."),
     Wrong(_gap(lambda f, m: _cos(_centred(f), _centred(m))),
           "You subtracted each sample's mean first: that makes it a correlation. A cosine takes features as they are."),
+    Wrong(_gap(lambda f, m: _cos(f - f.mean(0), m - m.mean(0))),
+          "You subtracted the mean over the samples first. The cosine takes every sample's features as they are."),
+    Wrong(_gap(lambda f, m: _dot(f, m) / (f.norm(p=1, dim=1) * m.norm(p=1, dim=1))),
+          "You divided by sums of absolute values. A length is the root of the sum of squares."),
+    Wrong(_gap(lambda f, m: torch.arccos(_cos(f, m)) / torch.pi),
+          "You took the angle as a share of π, and that from 1. Asked is 1 minus the cosine of the angle."),
+    Wrong(_gap(lambda f, m: _dot(f, m) / (f * m).norm(dim=1)),
+          "You divided by the length of the product f·m, taken unit by unit. A cosine divides by the lengths of the "
+          "two vectors themselves."),
+    Wrong(lambda f, i, j, alpha: 1 - _cos(f, alpha * i + j),
+          "In your mix features_j counts in full. The two shares sum to 1."),
     Wrong(lambda f, i, j, alpha: torch.arccos(_cos(f, mix(i, j, alpha))),
           "That is the angle. Return 1 minus its cosine."),
     Wrong(lambda f, i, j, alpha: (f - mix(i, j, alpha)).norm(dim=1),
@@ -366,6 +399,16 @@ _COEF = [
           "One number for all samples together. Give one per sample: sum along dim=1 only."),
     Wrong(lambda a, b: (a / b).mean(1),
           "That is the mean of the units' ratios, in which a unit near 0 decides. Sum first, divide afterwards."),
+    Wrong(lambda a, b: _dot(a, a) * _cos(a, b) / _dot(b, b),
+          "You took the squares of the two lengths: the roots are missing."),
+    Wrong(lambda a, b: _dot(a, b) / _dot(b, b) ** 2,
+          "You took the sum of squares for the length, in the cosine too. A length is the root of that sum."),
+    Wrong(lambda a, b: ((a * b).sum() / (b * b).sum()).expand(len(a)),
+          "Every sample gets the same number here, made of all samples together. Each sample has its own."),
+    Wrong(lambda a, b: a.norm(dim=1) / (_cos(a, b) * b.norm(dim=1)),
+          "You divided by the cosine. In the formula it is a factor, above the line."),
+    Wrong(lambda a, b: a.mean(1) * _cos(a, b) / b.mean(1),
+          "You took the mean of the units for the length. ‖a‖ is the root of the sum of squares."),
     Wrong(lambda a, b: a @ b.T / _dot(b, b),
           "That is every sample against every other. Compare each one with its own mix: the diagonal of yours."),
 ]
@@ -474,6 +517,8 @@ _PLACES = [
     Wrong(_largest(lambda gap, own: gap.max("alpha") / own.max("layer")),
           "You divided by the largest distance of each pair. Every layer has its own: divide place by place, gap / "
           "own."),
+    Wrong(_largest(lambda gap, own: gap.max("alpha") / own.mean("pair")),
+          "You divided by a layer's mean distance over all pairs. Every pair has its own distance."),
     Wrong(_of_shares(lambda share: share.max("alpha").argmax(["pair", "layer"])),
           "argmax gives the two places as numbers, in a dict. Asked are the names there, as (pair, layer)."),
     Wrong(_of_shares(lambda share: (_place(share)[0], share.layer[-1].item())),
@@ -491,7 +536,7 @@ _PLACES = [
 
 EXERCISES = [
     Exercise(
-        "1.1", "interpolate two state dicts", 5, weights.interpolate,
+        "1.1", "interpolate two state dicts", 5, algorithms.interpolated,
         teaching=interpolate,
         cases=_states,
         wrong=_INTERPOLATED,

@@ -10,6 +10,21 @@ from lessons.linearity.algorithms.features import ctl, own_distance
 from toy_models.weights import State, interpolate, norm, subtract
 
 
+def interpolated(a: State, b: State, alpha: float) -> State:
+    """α·a + (1 − α)·b of state dicts whose counters may have any name; they are a's (exercise 1.1)."""
+    return with_counters(lambda floats: interpolate(*floats, alpha), [a, b])
+
+
+def with_counters(function: Callable[[list[State]], State], states: Sequence[State]) -> State:
+    """What a function makes of the floating-point tensors alone, and the whole numbers of the first state dict.
+
+    `toy_models.weights` carries over BatchNorm's counter and refuses any other, which may be a quantised weight.
+    """
+    combined = function([{key: tensor for key, tensor in state.items() if tensor.is_floating_point()}
+                         for state in states])
+    return {key: combined[key] if key in combined else tensor.clone() for key, tensor in states[0].items()}
+
+
 def summaries(quantities: dict[str, Tensor]) -> dict[str, float]:
     """name_mean, name_low, name_high of {name: (samples,)}; of "coef" also its median and distribution."""
     return summarise(quantities, distributions=["coef"])
