@@ -11,8 +11,13 @@ from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 from torch.linalg import vecdot
 
-from lessons.linearity.algorithms import Numbers, coef, cosine
+from lessons.linearity.algorithms import Numbers, coef, cosine, with_counters
 from toy_models import MLP, weights
+
+
+def average(states: Sequence[weights.State], shares: Sequence[float]) -> weights.State:
+    """Σ shares_i · states_i of state dicts whose counters may have any name; they are the first's (exercise 3.1)."""
+    return with_counters(lambda floats: weights.average(floats, shares), states)
 
 
 def ensemble(logits: Float[Tensor, "models samples classes"],

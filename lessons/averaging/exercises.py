@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from lessons.averaging import algorithms
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity.algorithms import cosine
-from toy_models import weights
 
 # -- 3.1: average many state dicts -----------------------------------------------------------------
 
@@ -22,13 +21,21 @@ def average(states, shares):
 
 
 def _states():
+    """In the last case counters have other names, one is int32 and one has a dimension, which the only weight has not.
+    """
     states = [_state([1.0, -2.0, 0.5], 0.25, 7), _state([3.0, 1.0, -1.5], 0.75, 4), _state([0.5, 2.5, 4.0], 2.0, 9)]
-    return [(states, [0.5, 0.3, 0.2]), (states[:2], [0.25, 0.75]), (states, [0.0, 1.0, 0.0])]
+    return [(states, [0.5, 0.3, 0.2]), (states[:2], [0.25, 0.75]), (states, [0.0, 1.0, 0.0]),
+            ([_with_other_counters(2.0, 3, [6, 2]), _with_other_counters(-1.0, 8, [1, 9])], [0.75, 0.25])]
 
 
 def _state(weight, mean, count):
     return {"layers.0.weight": torch.tensor([weight]), "norm.running_mean": torch.tensor([mean]),
             "norm.num_batches_tracked": torch.tensor(count)}
+
+
+def _with_other_counters(weight, steps, seen):
+    return {"layers.1.weight": torch.tensor(weight), "steps": torch.tensor(steps, dtype=torch.int32),
+            "seen": torch.tensor(seen)}
 
 
 def _floats(function, counter=lambda counters, shares: counters[0]):
@@ -62,6 +69,13 @@ def _counter_lost(states, shares):
     return {key: mixed[key] for key in mixed if states[0][key].is_floating_point()}
 
 
+def _where(chosen):
+    """A wrong answer to 3.1 that mixes the tensors that a rule (name, tensor) chooses, and keeps the first's others."""
+    return lambda states, shares: {
+        key: _weighted([state[key] for state in states], shares) if chosen(key, first) else first
+        for key, first in states[0].items()}
+
+
 def _statistics_kept(states, shares):
     return {key: tensor if key.startswith("layers") else states[0][key]
             for key, tensor in average(states, shares).items()}
@@ -70,7 +84,7 @@ def _statistics_kept(states, shares):
 AVERAGE = Exercise(
     "3.1", "average many state dicts",
     minutes=5,
-    solution=weights.average,
+    solution=algorithms.average,
     teaching=average,
     cases=_states,
     tolerance=1e-5,
@@ -112,6 +126,23 @@ AVERAGE = Exercise(
               "The weights are right, but “num_batches_tracked” is the last state dict's. Take the first's."),
         Wrong(_floats(_weighted, lambda counters, shares: sum(counters)),
               "The weights are right, but you added up “num_batches_tracked”. Carry over the first one's."),
+        Wrong(_floats(lambda tensors, shares: tensors[0] + _weighted(tensors, shares)),
+              "The first state dict is in the sum twice, once in full and once with its share. Start from zero."),
+        Wrong(_floats(lambda tensors, shares: _weighted(tensors, [shares[0], *shares])),
+              "From the second state dict on, each one gets the share of the one before it. The shares have to sum to "
+              "1 here too."),
+        Wrong(_floats(_weighted, lambda counters, shares: counters[shares.index(max(shares))]),
+              "The weights are right, but the counter is that of the network with the largest share. Take the first "
+              "one's."),
+        Wrong(_where(lambda key, tensor: not key.endswith("num_batches_tracked")),
+              "You know a counter by its name. In one case counters have other names: what they have in common is that "
+              "they hold whole numbers."),
+        Wrong(_where(lambda key, tensor: tensor.ndim > 0),
+              "You take every tensor without dimensions for a counter. A weight can be a single number too, and a "
+              "counter can have a dimension: ask whether a tensor holds whole numbers."),
+        Wrong(_where(lambda key, tensor: tensor.dtype != torch.int64),
+              "You take only int64 tensors for counters. There are other types of whole numbers, and one case has "
+              "int32."),
         Wrong(_counter_lost,
               "The weights are right, but “num_batches_tracked” got lost: a network could not load this. Carry it over "
               "from the first state dict."),
@@ -143,6 +174,23 @@ def _logits():
 
 def _votes(logits):
     return F.one_hot(logits.argmax(2), logits.shape[2]).double().mean(0)
+
+
+def _surest(logits):
+    surest = logits.softmax(2).amax(2).argmax(0)
+    return logits[surest, torch.arange(logits.shape[1])]
+
+
+def _again_and_again(logits):
+    mixed = logits[0]
+    for of_model in logits[1:]:
+        mixed = (mixed + of_model) / 2
+    return mixed
+
+
+def _reshaped(tensor):
+    """What somebody does who exchanges the first two dimensions by a reshape."""
+    return tensor.reshape(tensor.shape[1], tensor.shape[0], *tensor.shape[2:])
 
 
 ENSEMBLE = Exercise(
@@ -183,6 +231,22 @@ ENSEMBLE = Exercise(
               "You took the largest logit of any model. The most confident model would then decide alone: average."),
         Wrong(lambda logits: logits.median(0).values,
               "That is the median over the models. The formula above has the mean."),
+        Wrong(lambda logits: F.normalize(logits, dim=2).mean(0),
+              "You gave all logits the same length first. How sure a model is counts in this ensemble: average the "
+              "logits as they come."),
+        Wrong(lambda logits: _reshaped(logits).mean(1),
+              "A reshape does not exchange dimensions, it takes the numbers as they lie, and mixes samples. The models "
+              "already run along a dimension of their own."),
+        Wrong(_surest,
+              "For each sample you took the surest model alone. All models count, each by 1/k."),
+        Wrong(lambda logits: logits.logsumexp(0),
+              "You took the logarithm of a sum of exponentials. Here the logits themselves are averaged."),
+        Wrong(lambda logits: (logits.softmax(0) * logits).sum(0),
+              "You weighted the models by a softmax over them, so that larger logits count more. All count the same, "
+              "1/k."),
+        Wrong(_again_and_again,
+              "Right for two models. With more, halving again and again makes the later ones count most: all count the "
+              "same."),
         Wrong(lambda logits: logits.median(0),
               "torch's median gives values and places. And the formula above has the mean."),
     ],
@@ -204,6 +268,11 @@ def _before():
     generator = torch.Generator().manual_seed(2)
     few = torch.tensor([[[2.0, -1.0], [0.5, 1.5]], [[-4.0, 3.0], [1.5, -2.5]]])
     return [(torch.randn(3, 6, 4, generator=generator),), (torch.randn(2, 5, 3, generator=generator),), (few,)]
+
+
+def _passed(mask):
+    """A wrong answer to 3.3: the mean of what the networks compute, let through where a mask says so."""
+    return lambda before: before.mean(0) * mask(before > 0)
 
 
 FIRST_LAYER = Exercise(
@@ -243,6 +312,37 @@ FIRST_LAYER = Exercise(
         Wrong(lambda before: before.amax(0),
               "You took the largest over the models. The averaged network has their mean, and the ReLU compares that "
               "with 0."),
+        Wrong(lambda before: before.amax(0).relu(),
+              "You took the largest over the models. The averaged network has their mean."),
+        Wrong(lambda before: before.median(0).values.relu(),
+              "That is the median over the models. The averaged network has their mean."),
+        Wrong(lambda before: (before.sum(0) / before.shape[1]).relu(),
+              "You added up over the models but divided by the number of samples. Divide by the number of models."),
+        Wrong(lambda before: _reshaped(before).mean(1).relu(),
+              "A reshape does not exchange dimensions, it takes the numbers as they lie, and mixes samples. The models "
+              "already run along a dimension of their own."),
+        Wrong(lambda before: before.mean(0).relu() * len(before) ** 0.5,
+              "You multiplied by the root of the number of models. Averaging may shrink features, but these are asked "
+              "as they are."),
+        Wrong(lambda before: before.mean(0).abs(),
+              "You took the absolute value. A ReLU makes 0 of what is negative."),
+        Wrong(lambda before: before.relu().sum(0) / (before > 0).sum(0).clamp(min=1),
+              "You averaged over the networks in which the unit is active. The averaged network has the mean of all, "
+              "and its own ReLU comes after it."),
+        Wrong(_passed(lambda active: active.double().mean(0) > 0.5),
+              "You let a unit through where most networks are active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(_passed(lambda active: active[0]),
+              "You let a unit through where the first network is active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(_passed(lambda active: active.all(0)),
+              "You let a unit through where all networks are active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(_passed(lambda active: active.any(0)),
+              "You let a unit through where any network is active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(lambda before: before.mean(0).clamp(0, 1),
+              "You cut off what is above 1 too. A ReLU has no upper limit."),
         Wrong(lambda before: F.gelu(before.mean(0)),
               "That is a GELU. Chapter 1's network has a ReLU behind its layers."),
     ],
@@ -280,6 +380,7 @@ _TABLES = (  # accuracies of one model each, and of averages of several; equal n
     ([0.60, 0.70], {(0, 1): 0.64}),
     ([0.90, 0.80], {(0, 1): 0.87}),
     ([0.900, 0.895], {(0, 1): 0.902}),  # a small gain counts
+    ([0.90, 0.85, 0.80], {(0, 1): 0.88, (0, 2): 0.91, (1, 2): 0.85, (0, 1, 2): 0.89}),  # 1 does harm, also to 2
 )
 
 
@@ -334,6 +435,22 @@ def _own_remembered(held_out, accuracy_of):
     for model in _from_the_best(held_out)[1:]:
         if accuracy_of([*soup, model]) >= held_out[soup[-1]]:
             soup = [*soup, model]
+    return soup
+
+
+def _beside_the_rejected(held_out, accuracy_of):
+    order = _from_the_best(held_out)
+    return _soup(tried=lambda soup, model: order[:order.index(model) + 1])(held_out, accuracy_of)
+
+
+def _wrong_end_taken_out(held_out, accuracy_of):
+    soup = _from_the_best(held_out)[:1]
+    best = held_out[soup[0]]
+    for model in _from_the_best(held_out)[1:]:
+        tried = [*soup, model]
+        helps = accuracy_of(tried) > best
+        best = max(best, accuracy_of(tried))
+        soup = tried if helps else tried[1:]
     return soup
 
 
@@ -450,6 +567,19 @@ SOUP = Exercise(
         Wrong(_soup(better=lambda new, best: new <= best),
               "You take a model where it makes the soup worse, with ≤. It comes in where the accuracy is at least as "
               "high."),
+        Wrong(_beside_the_rejected,
+              "You try each model together with all before it, also with those that were left out. Try it with the "
+              "soup alone."),
+        Wrong(_soup(order=lambda held_out: _from_the_best(held_out)[::-1]),
+              "You go from the worst model up to the best. Begin with the best on held-out data, then go down."),
+        Wrong(_soup(better=lambda new, best: new < best),
+              "You take a model where it makes the soup worse, with <. It comes in where the accuracy is at least as "
+              "high."),
+        Wrong(_soup(order=lambda held_out: [0, *(model for model in _from_the_best(held_out) if model != 0)]),
+              "Your soup always starts with network 0. Start with the network that is best on held-out data."),
+        Wrong(_wrong_end_taken_out,
+              "Where the newcomer does not help you take out the first model of the soup. Take out the newcomer, and "
+              "keep it where the accuracy stays the same."),
         Wrong(_from_the_first_ones,
               "The accuracy to beat starts as held_out[0], that of the first in the list. The soup starts with the "
               "best one."),
@@ -591,6 +721,25 @@ BASELINE = Exercise(
         Wrong(lambda average, features: (_cosines(average, features) / features.norm(dim=2)
                                          / average.norm(dim=1)).mean(0),
               "You divided by the squares of the lengths. A cosine divides by the lengths themselves."),
+        Wrong(lambda average, features: _products(average, features).mean(0) / (average.norm() * features.norm()),
+              "norm() without dim is one length for everything together. Every sample and model has its own: "
+              "norm(dim=…)."),
+        Wrong(lambda average, features: (_products(average, features).sum(0) / average.norm(dim=1)
+                                         / len(features) ** 0.5 / features.norm(dim=(0, 2))),
+              "You joined the models' features to one long vector per sample. Each model has a cosine of its own, and "
+              "these are averaged."),
+        Wrong(lambda average, features: _cosines(average, features).abs().mean(0),
+              "You averaged absolute values. A cosine keeps its sign: features that point the other way do not fit."),
+        Wrong(lambda average, features: (_cosines(average, features) ** 2).mean(0),
+              "You averaged the squares of the cosines. Asked is the mean of the cosines, with their signs."),
+        Wrong(lambda average, features: _cosines(average, features).mean(0) / features.shape[2],
+              "You averaged the products over the width. A scalar product is their sum."),
+        Wrong(lambda average, features: _reshaped(_cosines(average, features)).mean(1),
+              "A reshape does not exchange dimensions, it takes the numbers as they lie, and mixes samples. Average "
+              "over the models' dimension directly."),
+        Wrong(lambda average, features: (_products(average, features) / (features ** 2).sum(2)).mean(0),
+              "That is the mean of coef, which divides by the single model's length twice. A cosine divides by each of "
+              "the two lengths once."),
         Wrong(_one_length_for_all,
               "You divided by one length for all samples together. Every sample has its own: norm(dim=…)."),
         Wrong(lambda average, features: (_products(average, features).mean(0)
