@@ -63,6 +63,17 @@ def _rows(h):
     return rows.mean(1), rows.var(1, unbiased=False)
 
 
+def _samples_counted(h):
+    """Sums that are divided by how many samples there are."""
+    mean = h.sum(_ALL) / len(h)
+    return mean, ((h - mean[:, None, None]) ** 2).sum(_ALL) / len(h)
+
+
+def _columns(h):
+    columns = h.reshape(-1, h.shape[1])
+    return columns.mean(0), columns.var(0, unbiased=False)
+
+
 def _running(h):
     """What a new BatchNorm layer has collected after one batch."""
     layer = nn.BatchNorm2d(h.shape[1])
@@ -131,6 +142,20 @@ _STATISTICS = [
     Wrong(lambda h: (h.mean(), h.var()),
           "One number for all channels together, with the variance divided by the count minus 1. Each channel has its "
           "own, and the biased variance."),
+    Wrong(_samples_counted,
+          "You divided by the number of samples. Each sample has many pixels: count all numbers of a channel."),
+    Wrong(_with_mean(lambda h: ((h - h.mean()) ** 2).mean(_ALL)),
+          "You measured the deviations from the mean of all channels together. Each channel has its own mean."),
+    Wrong(_columns,
+          "reshape to (…, channels) takes the numbers as they lie, and neighbouring pixels of one channel land in "
+          "different columns. Move the channels to the end first, or average over the other dimensions directly."),
+    Wrong(_with_mean(lambda h: (h ** 2).mean(_ALL) - h.mean(_ALL)),
+          "You subtracted the mean from the mean square. It has to be the square of the mean."),
+    Wrong(lambda h: (0.1 * h.mean(_ALL), 0.9 + 0.1 * h.var(_ALL, unbiased=False)),
+          "That is where running statistics stand after one batch, a tenth of the way. Asked is what the batch itself "
+          "is normalised with."),
+    Wrong(lambda h: (h[0].mean((1, 2)), h[0].var((1, 2), unbiased=False)),
+          "These are the statistics of the first sample alone. BatchNorm takes them over the whole batch."),
     Wrong(lambda h: (h.mean(), h.var(unbiased=False)),
           "One number for all channels together. Each channel has its own."),
 ]
@@ -203,6 +228,10 @@ _VARIANCE = [
           "1 - alpha ** 2 squares α alone. b's share is squared as a whole: (1 - alpha) ** 2."),
     Wrong(lambda p, q, r, alpha: (1 + r) / 2 * (alpha * p + (1 - alpha) * q),
           "(1 + correlation)/2 holds for equal variances half-way. Expand the square for any α and any variances."),
+    Wrong(_with_cross(lambda r, p, q, alpha: 2 * (alpha * (1 - alpha)) ** 2 * r * (p * q) ** 0.5),
+          "You squared the shares in the cross term too. Each of the two occurs in it once."),
+    Wrong(lambda p, q, r, alpha: r * (alpha * p ** 0.5 + (1 - alpha) * q ** 0.5) ** 2,
+          "You multiplied the whole square by the correlation. It belongs to the cross term alone."),
     Wrong(_crossed(lambda r, p, q: r * torch.sqrt(p * q)),
           "torch.sqrt takes tensors only, and here are plain numbers: write ** 0.5."),
     Wrong(lambda p, q, r, alpha: alpha ^ 2 * p,
@@ -227,6 +256,19 @@ _IMAGES = [
     Wrong(100, "That is one class of test images. How many classes has a split, and how many splits a pair?"),
     Wrong(10, "That is how many classes a pair has. Each has 100 test images."),
     Wrong(200, "Two times 100 would be two classes. A split has five, and a pair two splits."),
+    Wrong(4_000,
+          "You took 20,000 for training images, which would be 40 classes. A pair has far fewer: how many tasks was "
+          "CIFAR-100 split into?"),
+    Wrong(40,
+          "That is 20,000 divided by 500, a number of classes. Start from how many classes a split has, and count test "
+          "images."),
+    Wrong(8_000,
+          "That would be 80 classes of 100 test images. CIFAR-100 has 100 classes in all, and a pair has only two of "
+          "its many splits."),
+    Wrong(24_000,
+          "You added training and test images of 40 classes. Asked are test images, and a pair has fewer classes."),
+    Wrong(16_000,
+          "You subtracted test images from 20,000. Do not start from that number: count the classes of two splits."),
     Wrong(400, "Four times 100 would be four classes. A pair has two splits of five classes."),
 ]
 
@@ -278,6 +320,15 @@ _LAST_BATCH = [
           "round() goes up where more than half a batch is left, and then you subtract more images than there are."),
     Wrong(lambda images, batch_size: images / batch_size - images // batch_size,
           "That is the last batch as a share of a full one. Asked is a number of images."),
+    Wrong(lambda images, batch_size: abs(images - batch_size * round(images / batch_size)),
+          "That is how far the number of images is from the nearest multiple of the batch size. round() may go up, and "
+          "where the images fit exactly you say 0."),
+    Wrong(lambda images, batch_size: images // math.ceil(images / batch_size),
+          "You shared the images out evenly among all batches. A data loader fills every batch but the last."),
+    Wrong(lambda images, batch_size: images - (images // batch_size - 1) * batch_size,
+          "You took away one full batch too few, so that a full batch is still among what is left."),
+    Wrong(lambda images, batch_size: images % batch_size or images // batch_size,
+          "Where nothing is left over you give the number of batches. Asked are the images in the last one."),
     Wrong(divmod, "divmod gives two numbers, the full batches and what is left. Asked is one, a number of images."),
 ]
 
@@ -316,6 +367,15 @@ def _apart(a, b):
 
 def _of_proportion(a):
     return (a.mean() * (1 - a.mean()) / len(a)) ** 0.5
+
+
+def _of_disagreements(a, b):
+    return _error(a[a != b], b[a != b])
+
+
+def _in_bytes(right_a, right_b):
+    difference = (right_a.byte() - right_b.byte()).double()
+    return difference.mean(), _error(difference, 0 * difference)
 
 
 _PAIRED = [
@@ -359,6 +419,33 @@ _PAIRED = [
           "You left out the images on which the two agree. They add nothing to the difference, but all images count."),
     Wrong(_counted(lambda a, b: (100 * _apart(a, b), 100 * _error(a, b))),
           "These are per cent. Asked are shares of 1."),
+    Wrong(_counted(lambda a, b: ((a - b).abs().mean(), _error(abs(a - b), 0 * b))),
+          "You look at where the two differ, whoever is right. Keep the sign, in the difference and in its error: what "
+          "one network wins, the other may lose."),
+    Wrong(_with_error(lambda a, b: (a - b).var() / len(a) ** 0.5),
+          "The variance stands where the standard deviation belongs."),
+    Wrong(_counted(lambda a, b: ((a - b).sum(), _error(a, b))),
+          "The error is right. The first number counts images: asked is a share of all images."),
+    Wrong(_with_error(lambda a, b: (a.std() - b.std()) / len(a) ** 0.5),
+          "You subtracted two standard deviations. Take one, that of the differences, image by image."),
+    Wrong(_with_error(lambda a, b: (a.std() + b.std()) / len(a) ** 0.5),
+          "You added the errors of both networks, as if they always failed on different images. Take one error, that "
+          "of the differences, image by image."),
+    Wrong(_counted(lambda a, b: (_apart(a, b) / b.mean(), _error(a, b))),
+          "You divided the difference by the second network's accuracy. Asked is the difference itself."),
+    Wrong(_with_error(_of_disagreements),
+          "In the error you left out the images on which the two agree. Their difference is 0, and they count too."),
+    Wrong(_with_error(lambda a, b: ((a - b) ** 2).mean() ** 0.5 / len(a) ** 0.5),
+          "You took the root of the mean square. A standard deviation is measured from the mean, which is not 0."),
+    Wrong(_with_error(lambda a, b: 1.96 * _error(a, b)),
+          "That is half the width of a 95 % interval. Asked is the standard error itself."),
+    Wrong(_in_bytes,
+          "A byte cannot be negative: 0 − 1 becomes 255. Make numbers with a sign of true and false."),
+    Wrong(_counted(lambda a, b: ((a * (1 - b)).mean(), _error(a * (1 - b), 0 * b))),
+          "You counted only the images that the first network alone gets right. Those that the second alone gets right "
+          "count as well, against the first."),
+    Wrong(_with_error(lambda a, b: _apart(a, b) / _error(a, b)),
+          "The second number says how many standard errors the difference is. Asked is the standard error."),
     Wrong(_with_error(lambda a, b: 0.5 / len(a) ** 0.5),
           "That is the largest error that one accuracy can have, whatever the two say. Take the deviation of their "
           "differences."),

@@ -49,6 +49,13 @@ EXERCISES = [
                   "for b?"),
             Wrong(lambda a, b, alpha: alpha * a,
                   "That is a's share. What is left, 1 − α, goes to b."),
+            Wrong(lambda a, b, alpha: alpha * a - (1 - alpha) * b,
+                  "You subtract b's part. A point between the two has a part of each: add them up."),
+            Wrong(lambda a, b, alpha: alpha * a + (1 - alpha),
+                  "1 − α is b's share, but b itself is missing: what is multiplied by this share?"),
+            Wrong(lambda a, b, alpha: alpha ** 0.5 * a + (1 - alpha) ** 0.5 * b,
+                  "You took the roots of the shares. These sum to more than 1 and lead off the line: use the shares as "
+                  "they are."),
         ],
         hints=[
             "At α = 1 the result is a, at α = 0 it is b.",
