@@ -48,6 +48,8 @@ DRESSED = {
     "an array for a tensor": (torch.tensor([1.0, 2.0]), np.array([1.0, 2.0])),
     "a float for a tensor": (torch.tensor(1.5), 1.5),
     "a truth of torch": (True, torch.tensor(True)),
+    "an array of one number": (7, np.array([7])),
+    "a tensor of one number": (7, torch.tensor([7])),
 }
 
 
@@ -63,6 +65,7 @@ UNDRESSED = {
     "another whole number": (1000, 1000.0001),
     "a list too short": ([2, 0, 3], np.array([2, 0])),
     "a number for a list": ([2], 2),
+    "two numbers for one": (7, np.array([7, 7])),
     "another letter": ("b", "(c)"),
     "text for a tensor": (torch.tensor([1.0, 2.0]), "[1.0, 2.0]"),
     "a complex array": (torch.tensor([1.0]), np.array([1 + 0j])),
@@ -167,6 +170,26 @@ def test_of_a_long_result_one_place_is_shown():
 def test_nan_is_named():
     _, message = judged(lambda x: x * 0, lambda x: x / 0 * 0, [(torch.arange(20.0),)])
     assert "20 of the 20 numbers are nan" in message
+
+
+def test_a_known_wrong_answer_is_known_where_it_gives_nan_too_but_not_from_half_of_the_cases():
+    halves = [Wrong(lambda x: x.log() / 2, "Half as much.")]
+    cases = [(torch.tensor(one),) for one in (2.0, 3.0, 0.0)]
+    for given, known in ((cases, True), ([*cases, cases[-1]], False)):
+        passed, message = judged(lambda x: x.log(), lambda x: (x / x * x).log() / 2, given, wrong=halves)
+        assert not passed and ("Half as much." in message) == known
+
+
+def test_nan_beside_right_results_is_no_known_wrong_answer():
+    halves = [Wrong(lambda x: x.sqrt() if x else x + 1, "One at 0.")]
+    cases = [(torch.tensor(one),) for one in (2.0, 3.0, 0.0)]
+    _, message = judged(lambda x: x.sqrt(), lambda x: x / x * x.sqrt(), cases, wrong=halves)
+    assert "One at 0." not in message and "1 of the 1 numbers are nan" in message
+
+
+def test_a_generator_is_to_be_made_a_list():
+    _, message = judged(lambda: [1, 2], lambda: (one for one in (1, 2)))
+    assert "This should be a list, but it is a generator" in message and "make a list of it" in message
 
 
 # -- open questions ------------------------------------------------------------------------------------

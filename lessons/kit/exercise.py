@@ -11,13 +11,14 @@ import dis
 import functools
 import importlib
 import inspect
+import itertools
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lessons.kit import chapters, surroundings
 from lessons.kit.judging import dressing, running
-from lessons.kit.judging.comparing import difference, letter, same
+from lessons.kit.judging.comparing import difference, has_nan, letter, same
 from lessons.kit.judging.relating import relation
 from lessons.kit.judging.telling import case_in_words, shown, size
 from lessons.kit.page import Markup, Page, bold
@@ -272,11 +273,26 @@ def _judge_function(exercise, answer, left, printed):
                 for here, right in zip(outcomes, expected)]
     if not any(problems):
         return True, exercise.praise + _left_behind(left)
+    known = _known(exercise, cases, outcomes, problems)
+    says = known.says if known else _explained(exercise, cases, outcomes, expected, problems)
+    return False, says + _left_behind(left)
+
+
+def _known(exercise, cases, outcomes, problems):
+    """The wrong answer that does the same, on every case or, where one of the two gives nan on a few, on the others;
+    None where there is none."""
+    equal = functools.partial(same, tolerance=0.0)
+    nearly = None
     for wrong in exercise.wrong:
         theirs = [running.outcome(_seen(exercise, wrong.answer), case, equal, ours=True) for case in cases]
-        if all(_alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)):
-            return False, wrong.says + _left_behind(left)
-    return False, _explained(exercise, cases, outcomes, expected, problems) + _left_behind(left)
+        alike = [_alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)]
+        if all(alike):
+            return wrong
+        told = [not has_nan(here.value) and not has_nan(there.value) for here, there in zip(outcomes, theirs)]
+        if 2 * sum(told) > len(told) and any(itertools.compress(problems, told)) \
+                and all(itertools.compress(alike, told)):
+            nearly = nearly or wrong
+    return nearly
 
 
 def _seen(exercise, function):

@@ -28,6 +28,15 @@ def difference(got, right, tolerance: float) -> str:
                 f"that stopped with {type(error).__name__}.")
 
 
+def has_nan(value) -> bool:
+    """Whether a number, or one in a tensor or an array, is nan."""
+    try:
+        tensor = _as_tensor(value)
+        return tensor is not None and bool(tensor.isnan().any())
+    except Exception:  # an answer can be any object, and fail at whatever is asked of it
+        return False
+
+
 def letter(answer) -> str:
     """A choice among letters, as it was meant: "(B)", "b." and " b" are "b"."""
     return answer.strip(" \n\t().:'\"").lower() if isinstance(answer, str) else ""
@@ -130,6 +139,9 @@ def _listed(keys):
 
 
 def _of_lists(got, right, tolerance):
+    if callable(getattr(got, "__next__", None)):
+        asked, yours = type(right).__name__, type(got).__name__
+        return f"This should be a {asked}, but it is a {yours}, which can be read only once: make a {asked} of it."
     entries = _entries(got)
     if entries is None or len(entries) != len(right):
         return f"This should hold {len(right)} things, but it is {_held(got, entries)}."
@@ -166,7 +178,7 @@ def _of_numbers(got, right, tolerance):
         got = got.detach()  # numpy refuses a number that has its graph
     if np.iscomplexobj(got):  # float() would take the real part of numpy's
         return "This should be a real number, but it is a complex one."
-    got = _plain(got)
+    got = got.item() if isinstance(got, np.ndarray) and got.size == 1 else _plain(got)
     if isinstance(got, (str, bytes)):
         return f"This should be a number, but it is text, {shown(got)}."
     try:

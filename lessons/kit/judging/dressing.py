@@ -257,6 +257,8 @@ def _scalar(value, kind):
         return str(value.item() if hasattr(value, "item") else value)
     if isinstance(value, torch.Tensor):
         value = value.detach()
+    elif isinstance(value, np.ndarray):
+        value = value.item()
     return round(float(value)) if kind is int and not isinstance(value, numbers.Integral) else kind(value)
 
 
