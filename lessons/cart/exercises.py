@@ -5,6 +5,7 @@ import torch
 
 from lessons.cart.algorithms import costs, interference, planted, spectra
 from lessons.kit.exercise import Exercise, Wrong
+from toy_models.weights import average
 
 
 def _generator(seed):
@@ -43,6 +44,11 @@ def _smallest_out(matrix, rank):
     return torch.zeros_like(entries).index_copy(0, kept, entries[kept]).view_as(matrix)
 
 
+def _longest_rows(matrix, rank):
+    kept = matrix.norm(dim=1).topk(rank).indices
+    return torch.zeros_like(matrix).index_copy(0, kept, matrix[kept])
+
+
 def _shapes():
     at_8_percent = [(0.08, torch.Size(shape)) for shape in ((400, 784), (10, 400), (64, 32, 3, 3), (100, 30))]
     others = [(0.0, (5, 7)), (1.0, (3, 4)), (0.5, (7, 9)), (0.5, (16, 8, 3, 3)), (0.07, (100, 120))]
@@ -63,9 +69,10 @@ def _states():
     generator = _generator(1)
     small = [{"weight": torch.tensor(values), "norm.num_batches_tracked": torch.tensor(7)}
              for values in ([3.0, 0.0], [1.0, -4.0])]
+    small[1]["norm.num_batches_tracked"] += 2  # so that the average of the counters is whole, as it is below
     states = [{"layers.0.weight": torch.randn(3, 2, generator=generator),
                "layers.0.bias": torch.randn(3, generator=generator),
-               "norm.num_batches_tracked": torch.tensor(7)} for _ in range(4)]
+               "norm.num_batches_tracked": torch.tensor(batches)} for batches in (3, 8, 7, 10)]
     return [(states,), (small,), (states[:3],)]
 
 
@@ -111,6 +118,20 @@ def _so_far(states):
     """Subtracts the mean of the models seen so far."""
     return [_floats(lambda all, state, key: state[key] - _mean(all, key))(states[:place + 1])[-1]
             for place in range(len(states))]
+
+
+def _with_counters(function):
+    """A wrong answer to 8.2 that is right but for the counters: function(counters (models,)) -> theirs."""
+    def answer(states):
+        name = "norm.num_batches_tracked"
+        counters = function(torch.stack([state[name] for state in states]))
+        return [state | {name: counter} for state, counter in zip(spectra.centred(states), counters)]
+    return answer
+
+
+def _all_but(left):
+    """A wrong answer to 8.2 that carries more over than counters: left(key, tensor) -> whether."""
+    return _floats(lambda states, state, key: state[key] if left(key, state[key]) else state[key] - _mean(states, key))
 
 
 def _rows():
@@ -228,6 +249,23 @@ TRUNCATE = Exercise(
         Wrong(_svd(lambda u, s, vt, k: s[:k]),
               "Those are the singular values. A matrix is asked, of the same shape as before."),
         Wrong(lambda matrix, rank: matrix, "That is the whole matrix: nothing was cut off."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, -k:] * s[-k:] @ vt[-k:]),
+              "You kept the last terms. torch gives singular values from large to small, so those are the weakest."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, :k] * s[:k]),
+              "Those are the columns, each scaled by its σ. Every term is a column times a row: V is still missing."),
+        Wrong(_svd(lambda u, s, vt, k: s[:k, None] * vt[:k]),
+              "Those are the rows, each scaled by its σ. Every term is a column times a row: U is still missing."),
+        Wrong(lambda matrix, rank: matrix @ torch.linalg.svd(matrix, full_matrices=False)[2][:rank].T,
+              "Those are coordinates along the first directions. Asked is a matrix of the shape of the given one: go "
+              "back from the coordinates."),
+        Wrong(lambda matrix, rank: spectra.truncated(matrix - matrix.mean(0), rank) + matrix.mean(0),
+              "You subtracted the mean row first, as principal component analysis does. Here the matrix itself is "
+              "decomposed."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, :k] * s[:k] @ vt[:k] * s.sum() / s[:k].sum()),
+              "You scaled up what is left. The terms that are kept stay as they are."),
+        Wrong(_longest_rows,
+              "You kept the longest rows of the matrix. A direction is a column times a row of the SVD: it has a part "
+              "in every row."),
     ],
     hints=["torch.linalg.svd(matrix, full_matrices=False) gives U, σ and Vᵀ.",
            "Keep the first k columns of U, the first k σ and the first k rows of Vᵀ.",
@@ -284,6 +322,8 @@ WHICH_RANK = Exercise(
               "That is how many are cut off. Asked is how many are kept."),
         Wrong(_rank(lambda ratio, m, n: math.ceil(ratio * m * n / (m + n))),
               "That is the rank at which the factors hold a share γ of the numbers. Here γ is a share of the rank."),
+        Wrong(_rank(lambda ratio, m, n: math.ceil(0.08 * min(m, n))),
+              "You took 8 % whatever rank_ratio is. The 8 % of the title are one example of it."),
     ],
     hints=["Flatten everything behind the first dimension: n = math.prod(shape[1:]).",
            "The full rank is min(m, n).",
@@ -328,8 +368,41 @@ CENTRE = Exercise(
               "The weights are right, and the counter is gone. Whole-number tensors are carried over as they are."),
         Wrong(_ending_in("weight"),
               "Only the weights are there. Biases are parameters too, and counters are carried over as they are."),
-        Wrong(_counters_too,
+        Wrong(_with_counters(torch.zeros_like),
               "The counter became 0: whole-number tensors are no weights, and are carried over as they are."),
+        Wrong(_counters_too,
+              "You subtracted the average from the counters too. They are no weights: each model keeps its own."),
+        Wrong(_with_counters(lambda counters: counters[:1].expand_as(counters)),
+              "Every model got the first one's counter. Carry over each model's own."),
+        Wrong(_with_counters(lambda counters: counters[-1:].expand_as(counters)),
+              "Every model got the last one's counter. Carry over each model's own."),
+        Wrong(_with_counters(lambda counters: counters.float().mean().expand_as(counters)),
+              "You averaged the counters. They are no weights: carry over each model's own."),
+        Wrong(lambda states: [average(states) for _ in states],
+              "You returned the average once for every model. Asked is what leads from there to each of them."),
+        Wrong(lambda states: [{key: torch.stack([state[key].float() for state in states]).mean(0) for key in states[0]}
+                              for _ in states],
+              "That is the average itself, of the counters too. Asked is the way from there to each model, with its "
+              "own counters."),
+        Wrong(_all_but(lambda key, tensor: "bias" in key),
+              "You carried the biases over. They are parameters like the others: subtract their average too."),
+        Wrong(_all_but(lambda key, tensor: tensor.ndim < 2),
+              "You centred the matrices alone. Vectors of weights have an average too: only whole-number tensors are "
+              "carried over."),
+        Wrong(_floats(lambda states, state, key: state[key] - state[key] / len(states)),
+              "You took off each model's own share of the average alone. The other models' shares are in it too."),
+        Wrong(_floats(lambda states, state, key: state[key] - sum(other[key] for other in states) // len(states)),
+              "// divides and drops what is behind the point. An average needs /."),
+        Wrong(_floats(lambda states, state, key: state[key] - state[key].mean(0)),
+              "You averaged each tensor over its own first dimension. The average is over the models."),
+        Wrong(_floats(lambda states, state, key: (state[key] - _mean(states, key))
+                      / torch.stack([other[key] for other in states]).std(0)),
+              "You divided by the spread over the models. Centring only subtracts the average."),
+        Wrong(lambda states: spectra.centred(states)[0],
+              "That is the first of them, alone. Asked is a list, one state dict a model."),
+        Wrong(lambda states: _floats(lambda every, state, key: state[key] - every[0][key])(states)[1:],
+              "You took the first model as the base and left it out. No base is given: all belong to the average, and "
+              "each gets a result."),
         Wrong(lambda states: [{key: tensor - torch.stack([other[key] for other in states]).mean(0)
                                for key, tensor in state.items()} for state in states],
               "torch has no mean of whole numbers, and the counter is one. "
@@ -405,6 +478,17 @@ PEAK = Exercise(
         Wrong(_before(lambda sigma, tasks: sigma.mean()),
               "You compared with the mean of the singular values. The number of tasks decides too: "
               "the first foreign one is σ_1/T."),
+        Wrong(lambda sigma, tasks: int((sigma < sigma[0] / (tasks - 1)).sum()),
+              "You counted the own directions behind the first foreign one. Asked are those before it."),
+        Wrong(_before(lambda sigma, tasks: sigma[0] * (tasks - 1) / tasks),
+              "You added up the first directions of all other tasks. They have nothing in common, so each comes alone, "
+              "with σ_1/T."),
+        Wrong(_before(lambda sigma, tasks: sigma.mean() / (tasks - 1)),
+              "You compared with an average foreign direction. The first foreign one is the strongest of them."),
+        Wrong(_before(lambda sigma, tasks: 1 / (tasks - 1)),
+              "Your foreign direction has the length 1/T. It has a singular value too: σ_1/T."),
+        Wrong(lambda sigma, tasks: len(sigma) // tasks,
+              "You divided the directions evenly among the tasks. How many come first depends on the singular values."),
     ],
     hints=["If the tasks have nothing in common, the singular values of τ̄_t are (1 − 1/T)·σ(τ_t) "
            "and σ(τ_s)/T of every other task.",
@@ -473,6 +557,8 @@ INTERFERENCE = Exercise(
               "You cut columns. The directions are the rows: rows_i[:rank]."),
         Wrong(lambda i, j, k: (_normalised(i)[-k:] @ _normalised(j)[-k:].T).norm().item(),
               "You took the weakest rows. The strongest come first."),
+        Wrong(_divided_by(lambda i, j: i.norm().square()),
+              "You divided by the norm of rows_i twice. Each side is divided by its own."),
     ],
     hints=["rows_i[:rank] @ rows_j[:rank].T holds the inner products of all pairs of rows.",
            "Its Frobenius norm is .norm().",
@@ -531,6 +617,15 @@ SUBSETS = Exercise(
               "Far too few. Did you multiply by the margin? The smaller it is, the more subsets one needs: divide."),
         Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma / margin) ** 0.5)),
               "You took the root. Solved for m, ε = 1.96·σ/√m gives a square."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil(1.96 ** 2 * sigma / margin)),
+              "You squared 1.96 alone. The square is around the whole fraction."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil(1.96 ** 2 * sigma / margin ** 2)),
+              "σ is not squared. Half of high − low bounds the standard deviation, not the variance."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma / (margin / 100)) ** 2)),
+              "You divided the margin by 100. It has the same unit as low and high already."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil(
+            (needed := (1.96 * sigma / margin) ** 2) / (1 + (needed - 1) / math.comb(20, 8)))),
+              "You corrected for the finite number of subsets. That is sound, but the formula above leaves it out."),
     ],
     hints=["The margin is ε = 1.96·σ/√m. Solve for m.",
            "σ is at most (high − low)/2.",

@@ -6,6 +6,7 @@ import torch
 from lessons.interference.experiment import results, toy
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.merging import adaptive
+from toy_models.weights import average
 
 
 def _vectors():
@@ -97,6 +98,11 @@ def _median_of_those(stack):
     return torch.where(chosen, stack, torch.nan).nanmedian(0).values.nan_to_num()
 
 
+def _agreeing(stack):
+    """The entries whose sign is that of the sum, zeros too where the sum is 0."""
+    return stack.sign() == stack.sum(0).sign()
+
+
 def _merge_of(function):
     """A wrong answer to 7.4 that treats the entries that have the elected sign in its own way: function(chosen entries
     with zeros, how many)."""
@@ -110,9 +116,10 @@ def _models():
     generator = torch.Generator().manual_seed(2)
     small = [{"weight": torch.tensor(values), "norm.num_batches_tracked": torch.tensor(9)}
              for values in ([1.0, -2.0], [2.0, 4.0])]
+    small[1]["norm.num_batches_tracked"] += 2  # the average of the counters is whole, as it is below
     models = [{"layers.0.weight": torch.randn(3, 2, generator=generator),
                "layers.0.bias": torch.randn(3, generator=generator),
-               "norm.num_batches_tracked": torch.tensor(9)} for _ in range(3)]
+               "norm.num_batches_tracked": torch.tensor(batches)} for batches in (7, 9, 14)]
     return [(models,), (small,)]
 
 
@@ -152,6 +159,31 @@ def _so_far(stack):
     return torch.stack([stack[i] - stack[:i + 1].mean(0) for i in range(len(stack))])
 
 
+def _one_by_one(stack):
+    """Takes the average again while the models change."""
+    stack = stack.clone()
+    for place in range(len(stack)):
+        stack[place] = stack[place] - stack.mean(0)
+    return stack
+
+
+def _with_counters(function):
+    """A wrong answer to 7.6 that is right but for the counters: function(counters (models,)) -> theirs."""
+    def wrong(finetuned):
+        name = "norm.num_batches_tracked"
+        counters = function(torch.stack([state[name] for state in finetuned]))
+        return [state | {name: counter} for state, counter in zip(toy.centred(finetuned), counters)]
+    return wrong
+
+
+def _all_but(left):
+    """A wrong answer to 7.6 that carries more over than counters: left(key, tensor) -> whether."""
+    def wrong(finetuned):
+        return [{key: state[key] if left(key, state[key]) else tensor for key, tensor in vector.items()}
+                for state, vector in zip(finetuned, toy.centred(finetuned))]
+    return wrong
+
+
 def _accuracies():
     return [(torch.tensor([0.6, 0.9, 0.3]), torch.tensor([0.8, 0.95, 0.6])),
             (torch.tensor([0.5, 0.5]), torch.tensor([0.5, 1.0])),
@@ -160,7 +192,8 @@ def _accuracies():
 
 def _logits():
     small = torch.tensor([[0.0, 0.0, 0.0], [2.0, 0.5, -1.0]])
-    return [(3 * torch.randn(6, 4, generator=torch.Generator().manual_seed(3)),), (small,)]
+    sure = torch.tensor([[60.0, -60.0, 0.0], [1.0, 2.0, 0.0]])  # one p is 0 in float32
+    return [(3 * torch.randn(6, 4, generator=torch.Generator().manual_seed(3)),), (small,), (sure,)]
 
 
 def _entropy_of(probabilities, dim=1):
@@ -232,6 +265,9 @@ EXERCISES = [
                   "The right entries, but flat: give them back in the shape of the vector."),
             Wrong(lambda vector, density: vector[toy.trimmed(vector, density) != 0],
                   "Those are the entries that stay, alone. The others stay in their places too, as zeros."),
+            Wrong(lambda vector, density: vector * (vector.abs() > (1 - density) * vector.abs().max()),
+                  "Your bound is a share of the largest magnitude, so how many stay depends on the values. Density is "
+                  "a share of the number of entries."),
         ],
         hints=[
             "How many entries stay: int(density * vector.numel()). Mind 0.",
@@ -292,6 +328,12 @@ EXERCISES = [
                   "You elect a sign only where all tasks agree. A vote needs no agreement: the sum decides."),
             Wrong(lambda stack: stack.abs().sum(0).sign(),
                   "You took the magnitudes before you summed, so nobody votes for minus."),
+            Wrong(lambda stack: stack.sign().mean(0),
+                  "You averaged the signs, so every task has the same vote, and the result lies between −1 and 1. "
+                  "Weigh the votes by magnitude; only the sign of their sum is asked."),
+            Wrong(lambda stack: stack.flatten(1).sum(1).sign(),
+                  "You summed the entries of every task, which gives one sign a task. Sum over the tasks: one sign an "
+                  "entry is asked."),
         ],
         hints=[
             "Every task votes with its entry: add up over the first dimension.",
@@ -315,6 +357,12 @@ EXERCISES = [
             Wrong(4.0, "You added the magnitudes. Only entries that have the elected sign are asked."),
             Wrong("+", "That is the sign that is elected. Which value does the entry get?"),
             Wrong([3.0, 0.0], "The merged network has one value there, not one a task: the mean of those who won."),
+            Wrong(-3.0, "Which sign has the sum of the two? That sign is elected, and who has it keeps it."),
+            Wrong(-2.0, "The sum of the two is positive, so the sign − is not elected. And the last step takes a mean, "
+                        "not a sum."),
+            Wrong(2.25, "You weighed the winner by its share of the magnitudes. Magnitudes weigh in the vote alone: "
+                        "the mean that follows is a plain one."),
+            Wrong(1.2, "You scaled the result by λ. That comes after TIES’s three steps and is not asked here."),
         ],
         hints=[
             "The sum is positive, so + is elected.",
@@ -366,6 +414,24 @@ EXERCISES = [
                   "You divided by the number of entries that are not 0. The losers among them are not counted either."),
             Wrong(lambda stack: stack * stack.sum(0).sign() > 0,
                   "That mask says who has won. Now the mean over them, entry by entry."),
+            Wrong(lambda stack: (stack * _agreeing(stack)).sum(0) / _agreeing(stack).sum(0),
+                  "Right, except where the votes cancel and no task has the sign 0: there 0 divided by 0 gives nan. "
+                  "Asked is 0."),
+            Wrong(lambda stack: stack.sum(0) / (stack != 0).sum(0).clamp(min=1),
+                  "You left out the zeros, but not those who lost the vote: entries with the other sign do not count "
+                  "either."),
+            Wrong(_mean_where(lambda stack: stack * torch.where(stack.sum(0) >= 0, 1.0, -1.0) > 0),
+                  "Where the votes sum to exactly 0 you elected plus. No sign is elected there, so the result is 0."),
+            Wrong(_mean_where(lambda stack: ~_agreeing(stack)),
+                  "You averaged over those whose sign is not the elected one. The mask is the wrong way round."),
+            Wrong(lambda stack: stack[_agreeing(stack)].mean(),
+                  "Indexing with a mask gives one long list, so you took one mean of everything. Keep the shape, and "
+                  "take a mean over the tasks for every entry."),
+            Wrong(lambda stack: (stack * _agreeing(stack)).sum(-1) / _agreeing(stack).sum(-1).clamp(min=1),
+                  "You averaged over the last dimension. The tasks are dimension 0: every entry has its own mean."),
+            Wrong(_merge_of(lambda chosen, count: chosen.sum(0) / (len(chosen) - 1)),
+                  "You divided by the number of tasks minus 1. Divide by how many have the elected sign, which can "
+                  "differ from entry to entry."),
         ],
         hints=[
             "stack * stack.sum(0).sign() > 0 marks the entries that have the elected sign.",
@@ -410,6 +476,14 @@ EXERCISES = [
                   "You divided every task by the best network's accuracy. Each is compared with its own."),
             Wrong(lambda accuracy, own: (accuracy // own).mean(),
                   "// divides and drops what is behind the point. Use /."),
+            Wrong(lambda accuracy, own: ((accuracy - own) / own).mean(),
+                  "That is the relative change, 0 where merging costs nothing. Asked is the share that is left, "
+                  "which is 1 there."),
+            Wrong(lambda accuracy, own: (accuracy.mean() / own).mean(),
+                  "You averaged the accuracies first and then divided by each task's own. Pair them: each task's "
+                  "accuracy over its own network's."),
+            Wrong(lambda accuracy, own: (accuracy * own).mean(),
+                  "You multiplied by the own accuracy. A share is a ratio."),
         ],
         hints=[
             "One ratio a task: accuracy / own.",
@@ -452,8 +526,37 @@ EXERCISES = [
                   "The weights are right, and the counter is gone. Whole-number tensors are carried over as they are."),
             Wrong(_ending_in("weight"),
                   "Only the weights are there. Biases are parameters too, and counters are carried over as they are."),
-            Wrong(_counters_too,
+            Wrong(_with_counters(torch.zeros_like),
                   "The counter became 0: whole-number tensors are no weights, and are carried over as they are."),
+            Wrong(_counters_too,
+                  "You subtracted the average from the counters too. They are no weights: each model keeps its own."),
+            Wrong(_with_counters(lambda counters: counters[:1].expand_as(counters)),
+                  "Every model got the first one's counter. Carry over each model's own."),
+            Wrong(_with_counters(lambda counters: counters[-1:].expand_as(counters)),
+                  "Every model got the last one's counter. Carry over each model's own."),
+            Wrong(_with_counters(lambda counters: counters.float().mean().expand_as(counters)),
+                  "You averaged the counters. They are no weights: carry over each model's own."),
+            Wrong(lambda finetuned: [average(finetuned) for _ in finetuned],
+                  "You returned the average once for every model. Asked is what leads from there to each of them."),
+            Wrong(lambda finetuned: [{key: torch.stack([state[key].float() for state in finetuned]).mean(0)
+                                      for key in finetuned[0]} for _ in finetuned],
+                  "That is the average itself, of the counters too. Asked is the way from there to each model, with "
+                  "its own counters."),
+            Wrong(_all_but(lambda key, tensor: "bias" in key),
+                  "You carried the biases over. They are parameters like the others: subtract their average too."),
+            Wrong(_all_but(lambda key, tensor: tensor.ndim < 2),
+                  "You centred the matrices alone. Vectors of weights have an average too: only whole-number tensors "
+                  "are carried over."),
+            Wrong(_of_models(_one_by_one),
+                  "The models changed while you were still averaging, so the average moved. Compute it once, from the "
+                  "models as they were given."),
+            Wrong(_of_models(lambda stack: stack - stack / len(stack)),
+                  "You took off each model's own share of the average alone. The other models' shares are in it too."),
+            Wrong(lambda finetuned: toy.centred(finetuned)[0],
+                  "That is the first of them, alone. Asked is a list, one state dict a model."),
+            Wrong(lambda finetuned: _of_models(lambda stack: stack - stack[0])(finetuned)[1:],
+                  "You took the first model as the base and left it out. No base is given: all belong to the average, "
+                  "and each gets a result."),
             Wrong(lambda finetuned: [{key: tensor - torch.stack([state[key] for state in finetuned]).mean(0)
                                       for key, tensor in one.items()} for one in finetuned],
                   "torch has no mean of whole numbers, and the counter is one. It is no weight: carry it over as it "
@@ -528,6 +631,13 @@ EXERCISES = [
                   "The logit is not yet the logarithm of p: log_softmax subtracts what makes the p sum to 1."),
             Wrong(lambda logits: _entropy_of(logits.sigmoid()).mean(),
                   "sigmoid looks at every class alone, and the p do not sum to 1. Among classes it is softmax."),
+            Wrong(lambda logits: _entropy_of(logits.softmax(1)).mean(),
+                  "Right, until a p is so small that the computer takes it for 0: its logarithm is −∞, and 0 times "
+                  "that is nan. Such a class adds 0. Can you get at log p without going through p?"),
+            Wrong(lambda logits: torch.special.entr((logits - logits.min()) / (logits - logits.min()).sum(1, True)
+                                                    ).sum(1).mean(),
+                  "You shifted the logits until none was negative, and divided by their sum. That makes other "
+                  "probabilities than the network's: softmax takes the exponential first."),
         ],
         hints=[
             "p = logits.softmax(1), log p = logits.log_softmax(1).",

@@ -279,6 +279,12 @@ def _running(states):
     return [centred_by(average, states[:place + 1])[-1] for place in range(len(states))]
 
 
+def _from_the_first(states):
+    """Carries the first model's counters over."""
+    return [{key: state[key] - average(states, key) if tensor.is_floating_point() else tensor
+             for key, tensor in states[0].items()} for state in states]
+
+
 def _summed(states):
     vectors = centred_by(average, states)
     return {key: sum(vector[key] for vector in vectors) for key in vectors[0]}
@@ -299,7 +305,7 @@ CENTRE = [
     ("review: counters left out", lambda f: _only(("weight", "bias"), f),
      "the counter is gone"),
     ("counters centred too", lambda f: [{key: t - average(f, key) for key, t in state.items()} for state in f],
-     "The counter became 0"),
+     "from the counters too"),
     ("counters are no weights: 0", lambda f: [{key: t - average(f, key) if t.is_floating_point() else 0 * t
                                                for key, t in state.items()} for state in f],
      "The counter became 0"),
@@ -315,6 +321,7 @@ CENTRE = [
     ("the mean so far", _running, "the models seen so far"),
     ("median", lambda f: centred_by(lambda s, key: torch.stack([one[key] for one in s]).median(0).values, f),
      "is their mean"),
+    ("the first model's counters", _from_the_first, "Every model got the first one's counter"),
 ]
 
 
@@ -342,6 +349,7 @@ SURE = [
     ("logits over their sum", lambda x: _h(x / x.sum(1, keepdim=True)).mean(), "Logits are no probabilities"),
     ("one a sample", lambda x: _h(x.softmax(1)), "Right for every sample"),
     ("share of the largest possible", lambda x: _h(x.softmax(1)).mean() / math.log(x.shape[1]), "You divided by the"),
+    ("a p that is rounded to 0", lambda x: _h(x.softmax(1)).mean(), "0 times that is nan"),
     ("perplexity", lambda x: _h(x.softmax(1)).exp().mean(), "You took the exponential"),
     ("not weighted by p", lambda x: -x.log_softmax(1).sum(1).mean(), "Every −log p counts"),
     ("mean of all −log p", lambda x: -x.log_softmax(1).mean(), "That is the mean of all −log p"),
@@ -416,12 +424,6 @@ def centred_in_double(states):
     return centred_by(lambda s, key: torch.stack([one[key].double() for one in s]).mean(0), states)
 
 
-def centred_from_the_first(states):
-    """Carries the first model's counters over."""
-    return [{key: state[key] - average(states, key) if tensor.is_floating_point() else tensor
-             for key, tensor in states[0].items()} for state in states]
-
-
 RIGHT = [
     Natural("7.1", "numpy, sorted", _trimmed_by_sorting),
     Natural("7.1", "topk", _trimmed_by_topk),
@@ -441,8 +443,7 @@ RIGHT = [
     Natural("7.5", "numpy", lambda a, own: np.mean(np.asarray(a) / np.asarray(own))),
     Natural("7.6", "loops", centred_in_loops),
     Natural("7.6", "float64", centred_in_double),
-    Natural("7.6", "the first model's counters", centred_from_the_first),
-    Natural("7.7", "review: a Python float", lambda x: _h(x.softmax(1)).mean().item()),
+    Natural("7.7", "review: a Python float", lambda x: -torch.xlogy(x.softmax(1), x.softmax(1)).sum(1).mean().item()),
     Natural("7.7", "cross-entropy with itself", lambda x: functional.cross_entropy(x, x.softmax(1))),
     Natural("7.7", "Categorical", lambda x: torch.distributions.Categorical(logits=x).entropy().mean()),
     Natural("7.7", "float64 by hand", lambda x: -(x.double().exp() / x.double().exp().sum(1, keepdim=True)

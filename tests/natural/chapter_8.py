@@ -10,7 +10,6 @@ from tests.natural.chapter_7 import (
     CENTRE,
     average,
     centred_by,
-    centred_from_the_first,
     centred_in_double,
     centred_in_loops,
 )
@@ -314,7 +313,6 @@ RIGHT = [
         -(g * min(shape[0], shape.numel() // shape[0]) - 1e-9) // 1)),
     Natural("8.2", "loops", centred_in_loops),
     Natural("8.2", "float64", centred_in_double),
-    Natural("8.2", "the first model's counters", centred_from_the_first),
     Natural("8.3", "review: a capital", "C"),
     Natural("8.3", "as a list's mark", "(c)"),
     Natural("8.5", "review: a tensor", lambda s, t: (s > s[0] / (t - 1)).sum()),
