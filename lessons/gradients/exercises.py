@@ -329,6 +329,17 @@ EXERCISES = [
                   "That is the Hessian's diagonal alone. Each weight's gradient changes with the other weights too."),
             Wrong(lambda f, theta, v: (gradient(f, theta + 1e-4 * v) - gradient(f, theta)) / 1e-4,
                   "A finite difference: right to a few digits. jvp needs no step and is exact."),
+            Wrong(lambda f, theta, v: torch.dot(gradient(f, theta), v) * v,
+                  "You gave jvp f itself and multiplied its slope by v. That is still a first derivative: "
+                  "differentiate the gradient along v."),
+            Wrong(lambda f, theta, v: torch.func.hessian(f)(theta + v) @ v,
+                  "That is the Hessian at θ + v. Asked is the one at θ; v is only the direction."),
+            Wrong(lambda f, theta, v: gradient(f, theta) + torch.func.hessian(f)(theta) @ v,
+                  "The gradient at θ is still in it: that is Taylor’s line for the gradient at θ + v. Asked is its "
+                  "second term alone."),
+            Wrong(lambda f, theta, v: gradient(f, theta) * torch.dot(gradient(f, theta), v),
+                  "You multiplied the gradient with itself in place of the Hessian. That has first derivatives alone: "
+                  "the Hessian is the derivative of the gradient."),
         ],
         hints=["H·v is the directional derivative of the gradient along v.",
                "torch.func.jvp(g, (theta,), (v,)) returns g(θ) and the derivative of g along v.",
