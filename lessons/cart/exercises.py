@@ -45,8 +45,8 @@ def _smallest_out(matrix, rank):
 
 
 def _longest_rows(matrix, rank):
-    kept = matrix.norm(dim=1).topk(rank).indices
-    return torch.zeros_like(matrix).index_copy(0, kept, matrix[kept])
+    longest = matrix.norm(dim=1).topk(rank).indices
+    return torch.zeros_like(matrix).index_copy(0, longest, matrix[longest])
 
 
 def _shapes():
@@ -252,12 +252,10 @@ TRUNCATE = Exercise(
         Wrong(_svd(lambda u, s, vt, k: u[:, -k:] * s[-k:] @ vt[-k:]),
               "You kept the last terms. torch gives singular values from large to small, so those are the weakest."),
         Wrong(_svd(lambda u, s, vt, k: u[:, :k] * s[:k]),
-              "Those are the columns, each scaled by its σ. Every term is a column times a row: V is still missing."),
+              "Those are the columns, each scaled by its σ, which are the coordinates along the v_r. Every term is "
+              "a column times a row: V is still missing."),
         Wrong(_svd(lambda u, s, vt, k: s[:k, None] * vt[:k]),
               "Those are the rows, each scaled by its σ. Every term is a column times a row: U is still missing."),
-        Wrong(lambda matrix, rank: matrix @ torch.linalg.svd(matrix, full_matrices=False)[2][:rank].T,
-              "Those are coordinates along the first directions. Asked is a matrix of the shape of the given one: go "
-              "back from the coordinates."),
         Wrong(lambda matrix, rank: spectra.truncated(matrix - matrix.mean(0), rank) + matrix.mean(0),
               "You subtracted the mean row first, as principal component analysis does. Here the matrix itself is "
               "decomposed."),

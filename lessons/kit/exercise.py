@@ -285,10 +285,10 @@ def _known(exercise, cases, outcomes, problems):
     nearly = None
     for wrong in exercise.wrong:
         theirs = [running.outcome(_seen(exercise, wrong.answer), case, equal, ours=True) for case in cases]
-        alike = [_alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)]
+        alike = [_alike(*pair, exercise.tolerance) for pair in zip(outcomes, theirs)]
         if all(alike):
             return wrong
-        told = [not has_nan(here.value) and not has_nan(there.value) for here, there in zip(outcomes, theirs)]
+        told = [not any(has_nan(outcome.value) for outcome in pair) for pair in zip(outcomes, theirs)]
         if 2 * sum(told) > len(told) and any(itertools.compress(problems, told)) \
                 and all(itertools.compress(alike, told)):
             nearly = nearly or wrong
