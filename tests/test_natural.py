@@ -49,13 +49,14 @@ def test_seven_in_ten_wrong_answers_get_a_sentence_that_helps(number):
 
 
 UNSEEN = unseen()
-ROUNDED = ("8.4", "ceiling as minus the floor of minus, shape by numpy")  # right, but for what 0.07 * 100 is in Python
+ROUNDED = [("8.4", "ceiling as minus the floor of minus, shape by numpy"),  # right, but for what 0.07 * 100 is in Python
+           ("8.4", "floor division of the negative number, turned again")]
 
 
 @pytest.mark.parametrize("id", sorted({one[0] for one in UNSEEN}))
 def test_answers_of_somebody_who_had_not_seen_the_checks_are_told_apart(id):
     for _, thought, answer, is_right in (one for one in UNSEEN if one[0] == id):
-        assert check(id, answer).passed == (is_right and (id, thought) != ROUNDED), thought
+        assert check(id, answer).passed == (is_right and (id, thought) not in ROUNDED), thought
 
 
 @tried_on_every_case

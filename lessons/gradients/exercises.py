@@ -236,8 +236,8 @@ EXERCISES = [
             Wrong(lambda eta_a, error_a, eta_b, error_b: (error_b / error_a) / (eta_b / eta_a),
                   "Take the logarithm of both ratios before you divide."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: (eta_b / eta_a) / (error_b / error_a),
-                  "Upside down and without logarithms: p is the logarithm of the ratio of the errors over that of the "
-                  "step sizes."),
+                  "You divided one ratio by the other without logarithms. p is the logarithm of the ratio of the errors "
+                  "over that of the step sizes."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log(eta_b / eta_a) / math.log(error_b / error_a),
                   "Upside down: p is the change of the error over the change of the step size."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log2(error_a / error_b),
@@ -250,9 +250,6 @@ EXERCISES = [
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log(error_b) / math.log(error_a),
                   "The quotient of two logarithms is not the logarithm of the quotient, and the step sizes do not "
                   "occur."),
-            Wrong(lambda eta_a, error_a, eta_b, error_b: (error_a / error_b) / (eta_a / eta_b),
-                  "You divided one ratio by the other. An exponent appears only when both ratios have become "
-                  "logarithms."),
             Wrong(_averaged_over_points,
                   "You took log error / log η at each point and averaged. The unknown factor in front of ηᵖ is still "
                   "in each of them, but the difference between the points gets rid of it."),

@@ -328,9 +328,6 @@ EXERCISES = [
                   "You elect a sign only where all tasks agree. A vote needs no agreement: the sum decides."),
             Wrong(lambda stack: stack.abs().sum(0).sign(),
                   "You took the magnitudes before you summed, so nobody votes for minus."),
-            Wrong(lambda stack: stack.sign().mean(0),
-                  "You averaged the signs, so every task has the same vote, and the result lies between −1 and 1. "
-                  "Weigh the votes by magnitude; only the sign of their sum is asked."),
             Wrong(lambda stack: stack.flatten(1).sum(1).sign(),
                   "You summed the entries of every task, which gives one sign a task. Sum over the tasks: one sign an "
                   "entry is asked."),

@@ -238,7 +238,7 @@ GAP = [
             "You divided by the squares"),
     Natural("1.3", "without the sign", gap(lambda x, m: cosine(x, m).abs()), "You took the absolute value"),
     Natural("1.3", "the angle", lambda x, p, q, alpha: torch.arccos(cosine(x, mixed(p, q, alpha))),
-            "That is the angle. Asked"),
+            "That is the angle. Return"),
     Natural("1.3", "half of each", lambda x, p, q, alpha: 1 - cosine(x, (p + q) / 2), "You compare with the half-way"),
     Natural("1.3", "dimension kept", gap(lambda x, m: cosine(x, m)[:, None]), "The right numbers, in a"),
     Natural("1.3", "every sample with every other", gap(lambda x, m: F.normalize(x) @ F.normalize(m).T),
