@@ -49,8 +49,9 @@ def test_seven_in_ten_wrong_answers_get_a_sentence_that_helps(number):
 
 
 UNSEEN = unseen()
-ROUNDED = [("8.4", "ceiling as minus the floor of minus, shape by numpy"),  # right, but for what 0.07 * 100 is in Python
-           ("8.4", "floor division of the negative number, turned again")]
+ROUNDED = [("8.4", "ceiling as minus the floor of minus, shape by numpy"),  # right, but for 0.07 * 100 in Python
+           ("8.4", "floor division of the negative number, turned again"),
+           ("8.4", "flatten a tensor of this shape, and ceil by a negative floor division")]
 
 
 @pytest.mark.parametrize("id", sorted({one[0] for one in UNSEEN}))

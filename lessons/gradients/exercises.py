@@ -236,8 +236,8 @@ EXERCISES = [
             Wrong(lambda eta_a, error_a, eta_b, error_b: (error_b / error_a) / (eta_b / eta_a),
                   "Take the logarithm of both ratios before you divide."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: (eta_b / eta_a) / (error_b / error_a),
-                  "You divided one ratio by the other without logarithms. p is the logarithm of the ratio of the errors "
-                  "over that of the step sizes."),
+                  "You divided one ratio by the other without logarithms. p is the logarithm of the ratio of the "
+                  "errors over that of the step sizes."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log(eta_b / eta_a) / math.log(error_b / error_a),
                   "Upside down: p is the change of the error over the change of the step size."),
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log2(error_a / error_b),
