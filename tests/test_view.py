@@ -3,6 +3,7 @@ import base64
 import io
 import itertools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -300,6 +301,27 @@ def test_a_page_for_which_there_is_no_room_is_told_and_the_one_before_stays(tmp_
         made().save_html(tmp_path / "view.html")
     assert [path.name for path in tmp_path.iterdir()] == ["view.html"]
     assert (tmp_path / "view.html").read_bytes() == page
+
+
+def test_a_page_takes_the_place_of_no_folder_and_no_pipe(tmp_path):
+    (tmp_path / "folder").mkdir()
+    places = [tmp_path / "folder", ""]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        places.append(tmp_path / "pipe")
+    for place in places:
+        with pytest.raises(store.StoreError, match="and a file belongs there"):
+            made().save_html(place)
+    assert not [path for path in tmp_path.iterdir() if path.is_file()]
+
+
+def test_a_page_in_the_home_is_saved_there_and_one_in_no_folder_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert made().save_html("~/pages/view.html") == tmp_path / "pages" / "view.html"
+    with pytest.raises(store.StoreError, match="view.html cannot be written.*a folder that you can write to") as told:
+        made().save_html(tmp_path / "pages" / "view.html" / "view.html")
+    assert "WEIGHTSPACE_DATA" not in str(told.value)
 
 
 def test_a_still_picture_without_words_is_refused():

@@ -5,7 +5,11 @@
 
     explore(between, alpha=(0, 1, 0.1))
 """
+import contextlib
 import inspect
+import math
+import numbers
+import sys
 import traceback
 from collections.abc import Callable, Mapping
 
@@ -34,28 +38,33 @@ class Explore(widgets.VBox):
 
     def _run(self, _change=None):
         try:
-            self.result = self._function(**{name: control.value for name, control in self.controls.items()})
-            self._shown.value = _html(self.result)
+            with _closed() as opened:
+                self.result = self._function(**{name: control.value for name, control in self.controls.items()})
+            self._shown.value = _html(opened[-1] if self.result is None and opened else self.result)
         except Exception:
             self.result = None
             self._shown.value = preformatted(traceback.format_exc())._repr_html_()
 
 
-def explore(function: Callable, **ranges) -> Explore:
+def explore(function: Callable, /, **ranges) -> Explore:
     """Controls over what `function` returns.
 
     Args:
         function: takes the controls' values by name and returns a matplotlib figure, anything with an HTML form, such
-            as a table, or an object, whose text is shown.
+            as a table, or an object, whose text is shown. Where it returns nothing, what it drew with pyplot is shown.
         ranges: for each argument (low, high, step) of a slider, a list of choices, or an ipywidgets control.
 
     Raises:
-        ValueError: a range that is none, or an argument that the function does not take.
+        ValueError: no function, a range that is none, or an argument that the function does not take.
     """
+    if not callable(function):
+        raise ValueError(f"explore(…) needs a function first, not a {type(function).__name__}: hand over its name "
+                         "without calling it")
     try:
         inspect.signature(function).bind(**ranges)
     except TypeError as error:
-        raise ValueError(f"explore(…) names the arguments of {function.__name__}: {error}") from None
+        called = getattr(function, "__name__", type(function).__name__)
+        raise ValueError(f"explore(…) names the arguments of {called}: {error}") from None
     return Explore(function, {name: _control(name, given) for name, given in ranges.items()})
 
 
@@ -64,12 +73,60 @@ def _control(name, given):
     if isinstance(given, widgets.Widget):
         return given
     if isinstance(given, list) and given:
-        return widgets.Dropdown(description=name, options=given, style=style)
-    if isinstance(given, tuple) and len(given) == 3 and given[0] < given[1] and 0 < given[2] <= given[1] - given[0]:
-        kind = widgets.IntSlider if all(isinstance(number, int) for number in given) else widgets.FloatSlider
-        low, high, step = given
-        return kind(description=name, min=low, max=high, step=step, value=low, style=style)
-    raise ValueError(f"{name} needs (low, high, step) with low < high, a list of choices, or a control, not {given!r}")
+        try:
+            return widgets.Dropdown(description=name, options=given, style=style)
+        except Exception:  # arrays and tensors, which a menu compares
+            raise ValueError(f"{name} needs choices that are texts or numbers, such as the names of what your function "
+                             "looks up") from None
+    if not _is_range(given):
+        raise ValueError(f"{name} needs (low, high, step) with low < high, a list of choices, or a control, not "
+                         f"{given!r}")
+    low, high, step = given
+    about = {"description": name, "min": low, "max": high, "step": step, "value": low, "style": style}
+    if all(isinstance(number, numbers.Integral) for number in given):
+        return widgets.IntSlider(**about)
+    return widgets.FloatSlider(**about, readout_format=f".{_decimals(float(low), float(step))}f")
+
+
+def _is_range(given):
+    """Whether these are three numbers, from one to another that is larger, in steps that fit between them."""
+    if not isinstance(given, tuple) or len(given) != 3 or any(isinstance(one, str) for one in given):
+        return False
+    try:
+        low, high, step = map(float, given)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return False
+    return low < high and 0 < step <= high - low and math.isfinite(high - low)
+
+
+def _decimals(low, step):
+    """So many that the slider says two values in different numbers, and each as it is; at least two."""
+    enough = (count for count in range(2, 12) if all(abs(round(one, count) - one) <= step / 100 for one in (low, step)))
+    return next(enough, 12)
+
+
+@contextlib.contextmanager
+def _closed():
+    """Figures that pyplot opens inside are closed afterwards: it keeps every one, and the notebook would show them once
+    more, below the panel.
+
+    Yields:
+        A list to which they are added, in order.
+    """
+    before, opened = _open_figures(), []
+    try:
+        yield opened
+    finally:
+        for number in sorted(_open_figures() - before):
+            pyplot = sys.modules["matplotlib.pyplot"]
+            opened.append(pyplot.figure(number))
+            pyplot.close(number)
+
+
+def _open_figures():
+    """Their numbers; to import pyplot only for asking would take long."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return set(pyplot.get_fignums()) if pyplot else set()
 
 
 def _html(result):

@@ -4,6 +4,7 @@ The page has the numbers of every setting along the slider before anything is mo
 kernel. For another choice it asks, and keeps what it is told. A page that is saved has all of them.
 """
 import base64
+import contextlib
 import functools
 import itertools
 import json
@@ -375,15 +376,30 @@ def write_page(path, title: str, state: dict) -> Path:
         state: a widget's, by the names of its traits.
 
     Raises:
-        StoreError: its folder cannot be written, or the disk is full; a page that was there stays as it was.
+        StoreError: its folder cannot be written, the disk is full, or a folder or device has this name; a page that was
+        there stays as it was.
     """
+    path = _free(Path(path).expanduser())
     rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True)
     module = f"data:text/javascript;base64,{base64.b64encode(MODULE.read_bytes()).decode()}"
     page = rooms.get_template("page.html.j2").render(state=state, title=title, module=module)
-    path = Path(path)
-    store.writable(path.parent)
     with store.atomic(path) as part:
         part.write_text(page, encoding="utf-8")
+    return path
+
+
+def _free(path):
+    """The path, where a page can be written; its folder is made if need be."""
+    try:
+        store.writable(path.parent)
+    except store.NoRoom:
+        raise
+    except store.StoreError as error:  # it speaks of the data folder
+        why = error.__cause__
+        raise type(error)(f"{path} cannot be written: {getattr(why, 'strerror', None) or why}. Save it in a folder "
+                          "that you can write to.") from error
+    with contextlib.suppress(FileNotFoundError):
+        store.regular(path)  # to replace a device by a page would break it for the whole machine
     return path
 
 
