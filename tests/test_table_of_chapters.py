@@ -45,6 +45,14 @@ def test_exercises_take_no_longer_than_their_section(chapter):
         assert exercises <= (int(said[1]) if said else 0), heading
 
 
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_a_chapter_has_as_many_panels_as_its_line_of_the_table_says(chapter):
+    cells = json.loads(chapter.notebook.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    always = [line for line in re.findall(r"^panel(?:_\w+)? = .*$", code, re.MULTILINE) if " if " not in line]
+    assert len(always) == chapter.panels  # one that is drawn only where weights were fetched does not count
+
+
 def test_minutes_of_sections_are_added_up_to_the_nearest_five(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
     text = "## A (4 minutes)\n\n### Exercise 90.1 · not counted (9 minutes)\n## B (9 minutes, with the questions)\n## C"

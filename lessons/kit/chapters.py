@@ -147,7 +147,7 @@ CHAPTERS = (
             teaches="what interference is; TIES by hand; a race of merging methods, all tuned alike; a map of all of "
                     "them; on which tasks centring helps",
             pictures={0: "merging_interference", 3: "merging_plane"}),
-    Chapter("07_comparisons", "lessons.interference", deeper=True, panels=1, slider="step",
+    Chapter("07_comparisons", "lessons.interference", deeper=True, panels=2, slider="method, step",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
             teaches="the race in tables, with the sources' grids; test-time adaptation without labels; choices that "
                     "implementers make"),
