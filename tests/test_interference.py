@@ -526,6 +526,19 @@ def test_the_panel_of_all_methods_draws_the_interval_of_the_difference_from_the_
         assert (title_of(method) in re.split(", |\\.$", within)) == (abs(lead) <= half and method != "cart")
 
 
+def test_every_interval_of_the_panel_of_all_methods_lies_on_its_axis_whatever_networks_have_learned(
+        sweep, unraced_sweep):
+    everything = unraced.together(sweep, unraced_sweep)
+    unlearned = everything.assign(own=0.1 * everything.own)
+    view = panels.all_methods.at_best({"a suite of one's own": unlearned})
+    assert results.shares(unlearned).max() > panels.all_methods.MOST
+    across = view.charts[0].x
+    for method in view.controls["method"].values:
+        frame = view.draw(method=method, suite="a suite of one's own")
+        bars = [ends for name, (ends, _) in frame.values.items() if name.startswith("interval of")]
+        assert across.low <= np.min(bars) and np.max(bars) <= across.high
+
+
 @pytest.mark.parametrize("leads, title", [
     ({}, "Which method gives the best single network is within the noise"),
     ({"ties": 0.3}, "TIES gives the best single network"),

@@ -1,5 +1,6 @@
 """Every method of the library that merges more than two networks, each at its best on held-out images."""
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 import xarray
@@ -13,7 +14,7 @@ from lessons.kit.view import Axis, Chart, Frame, Path, Spots, chips, key, slider
 from lessons.merging import methods
 from lessons.merging.registry import Needs
 
-MOST = 1.3  # of a single network's accuracy: where the axis ends
+MOST = 1.3  # of a single network's accuracy: where the axis ends, if no interval reaches further
 APART = 0.7  # rows between single networks and what stores something per task
 _ALT = """
     {suite}. Accuracy on test images as a share of the single networks', mean over tasks, with half of the 95 % interval
@@ -35,7 +36,7 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
     tables = {name: results.shares(sweeps[name]).sel(reported=list(rows)).transpose(..., "task").values
               for name in order}
     places = np.array(list(rows.values()))
-    ends = (-0.7, places.max() + 0.7)
+    ends, across = (-0.7, places.max() + 0.7), reaching(tables.values())
     border = len(STORING) - 1 + (1 + APART) / 2
 
     @functools.cache
@@ -50,7 +51,7 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
                   for (name, place), mean, half in zip(rows.items(), means, halves)}
         values |= {"methods": (means, places), "within the noise": (np.where(level, means, np.nan), places),
                    "chosen": ([means[row]] * 2, ends), "networks alone": ([1, 1], ends),
-                   "storage": ([0, MOST], [border] * 2)}
+                   "storage": (across, [border] * 2)}
         alt = said(_ALT, suite=sweeps[suite].attrs["suite"], method=inside(method),
                    means="; ".join(f"{title_of(name)} {mean:.3f} ± {half:.3f}"
                                    for name, mean, half in zip(rows, means, halves)),
@@ -61,10 +62,10 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
                     ("", "below the line: a model per task, with extra storage"))
         return Frame(title(suite), alt, values, about)
 
-    return {"kicker": "Chapter 7: all methods", "charts": [_chart(rows, ends)], "draw": draw,
+    return {"kicker": "Chapter 7: all methods", "charts": [_chart(rows, across, ends)], "draw": draw,
             "controls": {"method": slider("method", {title_of(method): method for method in rows}, "average",
                                           ends=[("", "lowest row"), ("", "top row")]),
-                         "suite": chips("tasks", {SUITES[name]: name for name in order})},
+                         "suite": chips("tasks", {SUITES.get(name, name): name for name in order})},
             "caption": f"{captioned(sweeps)} Every method has the parameters that are best on held-out images. Bars: "
                        "the 95 % interval over tasks of the difference from the chosen method."}
 
@@ -77,10 +78,24 @@ def rows_of(means: xarray.DataArray) -> dict[str, float]:
     return {method: row + APART * (method not in STORING) for row, method in enumerate(ranked)}
 
 
-def _chart(rows, ends):
+def reaching(tables: Iterable[np.ndarray]) -> tuple[float, float]:
+    """From where to where the axis goes: from 0 to `MOST`, or further where an interval does.
+
+    Args:
+        tables: of every suite, (methods, tasks).
+    """
+    ends = [0.0, MOST]
+    for shares in tables:
+        for chosen in shares:
+            means, halves = shares.mean(-1), np.array([results.interval(by_task) for by_task in shares - chosen])
+            ends += [end for end in (*(means - halves), *(means + halves)) if np.isfinite(end)]
+    return min(ends), max(ends)
+
+
+def _chart(rows, across, ends):
     named = {row: title_of(method) + "*" * (Needs.INPUTS in methods()[method].needs) for method, row in rows.items()}
     shares = {share: f"{100 * share:.0f} %" for share in (0, 0.25, 0.5, 0.75, 1)}
-    return Chart(Axis("accuracy, share of the single networks’", 0, MOST, ticks=shares, unit="percent"),
+    return Chart(Axis("accuracy, share of the single networks’", *across, ticks=shares, unit="percent"),
                  Axis("", *ends, kind="places", ticks=named),
                  (Path("networks alone", "single"), Path("storage", "chance"), Path("chosen", "merged"),
                   *(Path(_bar(method), "other") for method in rows), Spots("methods", "other", picks=("method",)),
