@@ -14,6 +14,7 @@ from lessons.interference.experiment.searches import Settings
 from lessons.interference.panels import leads, library, tasks, ties
 from lessons.interference.panels.methods import title_of
 from lessons.kit import claims
+from lessons.kit import experiment as kit_experiment
 from lessons.kit.chapters import ROOT
 from lessons.kit.predict import predict
 from lessons.kit.profiles import Profiles
@@ -309,14 +310,28 @@ def test_the_networks_of_a_suite_share_their_start_and_their_outputs():
     assert {recipe.architecture for recipe in several.all_recipes} == {several.base.architecture} and not several.splits
 
 
-def test_every_suite_is_estimated_and_its_data_named(folder, capsys):
-    full = comparison.suites_of("full")
-    missing = {recipe for suite in full.values() for recipe in suite.all_recipes if not zoo.path_of(recipe).exists()}
-    experiment.announce("full")
+def missing_of(suites):
+    return {recipe for suite in suites for recipe in suite.all_recipes if not zoo.path_of(recipe).exists()}
+
+
+def test_every_suite_that_is_not_measured_is_estimated_and_its_data_named(folder, capsys):
+    experiment.announce("full", seed=1)
     sources, estimate = capsys.readouterr().out.splitlines()
-    assert f"{len(missing)} networks have to be trained" in estimate and "CIFAR-100" in sources
+    missing = missing_of(comparison.suites_of("full", seed=1).values())
+    assert f"{len(missing)} networks have to be trained; with the measurements" in estimate and "CIFAR-100" in sources
     experiment.announce("quick")
     assert capsys.readouterr().out.splitlines()[0].count("stand-in for MNIST") == 1
+
+
+def test_where_the_repository_has_all_sweeps_only_the_networks_that_cells_merge_are_announced(
+        folder, capsys, monkeypatch):
+    with store.as_published():
+        missing = missing_of([comparison.suites_of("full")["several"]])
+        experiment.announce("full")
+        assert f"{len(missing)} networks have to be trained: about " in capsys.readouterr().out.splitlines()[1]
+        monkeypatch.setattr(zoo, "has", lambda recipe: True)
+        experiment.announce("full")
+    assert capsys.readouterr().out.splitlines()[1] == kit_experiment.ALL_THERE
 
 
 # -- plane, adaptation, choices --------------------------------------------------------------------

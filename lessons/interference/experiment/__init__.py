@@ -17,13 +17,14 @@ from lessons.suites import Suite
 
 # Rough, on one core: everything that the chapter measures on a suite, and a network's training.
 SECONDS = {"quick": {"MLP": 20}, "full": {"MLP": 70, "ResNet18": 160}}
+LOADED = "several"  # the suite whose networks the notebooks merge in their cells
 TRAINING_SECONDS = {"quick": {"MLP": 0.45}, "full": {"MLP": 1.5, "ResNet18": 35}}
 
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Say which data there are, and how long the chapter takes."""
     suites = suites_of(profile, seed)
-    experiment.announce(sources(suites), estimate(suites, profile))
+    experiment.announce(sources(suites), estimate(suites, profile, seed))
 
 
 def sources(suites: dict[str, Suite]) -> str:
@@ -31,20 +32,31 @@ def sources(suites: dict[str, Suite]) -> str:
     return "; ".join(dict.fromkeys(str(source) for suite in suites.values() for source in suite.sources))
 
 
-def estimate(suites: dict[str, Suite], profile: str) -> str:
+def estimate(suites: dict[str, Suite], profile: str, seed: int = 0) -> str:
     """A sentence that says what the chapter will have to train and measure on its suites, and about how long that
-    takes."""
-    seconds = sum(SECONDS[profile][suite.kind] for suite in suites.values())
+    takes. Of suites whose sweeps are there it needs the networks of `LOADED` alone."""
+    to_measure = {name: suite for name, suite in suites.items()
+                  if experiment.to_measure(_experiments(suite), profile, seed)}
     to_train = {}  # suites share networks
-    for suite in suites.values():
-        for recipe in experiment.missing(suite.all_recipes):
-            to_train[recipe] = TRAINING_SECONDS[profile][suite.kind]
-    seconds += sum(to_train.values())
-    time = f"{seconds / 60:.0f} minutes" if seconds > 90 else f"{seconds:.0f} s"
+    for name, suite in suites.items():
+        if name in to_measure or name == LOADED:
+            to_train |= dict.fromkeys(experiment.missing(suite.all_recipes), TRAINING_SECONDS[profile][suite.kind])
+    if not to_measure and not to_train:
+        return experiment.ALL_THERE
+    seconds = sum(to_train.values()) + sum(SECONDS[profile][suite.kind] for suite in to_measure.values())
+    time = f"about {f'{seconds / 60:.0f} minutes' if seconds > 90 else f'{seconds:.0f} s'}, once."
     networks = "All networks of this chapter are in the zoo"
     if to_train:
         networks = f"{len(to_train)} networks have to be trained"
-    return f"{networks}; with the measurements, where they are not on disk yet, about {time}, once."
+    if not to_measure:
+        return f"{networks}: {time}"
+    return f"{networks}; with the measurements, where they are not on disk yet, {time}"
+
+
+def _experiments(suite):
+    """Those of a suite that say whether it is measured; the others start from what the comparison chose."""
+    of_mlps = [plane.of_suite(suite), unraced.of_suite(suite)] if suite.kind == "MLP" else []
+    return [comparison.of_suite(suite), *of_mlps]
 
 
 # -- the numbers behind the claims -----------------------------------------------------------------
