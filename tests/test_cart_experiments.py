@@ -532,7 +532,7 @@ def test_the_announcement_names_the_data_and_says_what_is_there(capsys, monkeypa
     monkeypatch.setattr("lessons.kit.sweep.is_kept", lambda *_: False)  # other tests may have measured everything
     experiment.announce("quick", 0)
     said = capsys.readouterr().out
-    assert "stand-in for MNIST" in said
+    assert "stand-in for MNIST" in said and "stand-in for Fashion-MNIST" in said
     assert "All MLPs that the zoo keeps for this chapter are there" in said
     assert "ResNet" not in said
     assert "MLPs on digits and clothes" in said and "more networks are trained that the zoo does not keep" in said

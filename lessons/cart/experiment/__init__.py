@@ -27,8 +27,8 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 
 
 def _sources(profile, seed):
-    for suite in bell.suites_of(bell.PROFILES[profile], seed).values():
-        source = suite.source
+    of_bell = [suite.source for suite in bell.suites_of(bell.PROFILES[profile], seed).values()]
+    for source in (*of_bell, *several.suite_of(several.PROFILES[profile], seed).sources):
         name = source.text.split(",")[0]
         yield f"{name} — {source.reason}" if source.reason else name
 
