@@ -261,7 +261,10 @@ def test_the_chapter_says_what_it_has_to_train_and_on_what(capsys):
     assert to_train == "23 of 23 MLPs have to be trained: about 20 s on two cores, once."
     experiment.announce("full")
     assert "ResNets" not in capsys.readouterr().out
-    experiment.announce("full", with_resnets=True)
+    experiment.announce("full", with_resnets=True)  # the repository has their sweep
+    assert "ResNets" not in capsys.readouterr().out
+    with archive.anew():
+        experiment.announce("full", with_resnets=True)
     assert "The ResNets at the end need 1,094 training steps" in capsys.readouterr().out
 
 

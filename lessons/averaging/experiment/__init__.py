@@ -40,7 +40,7 @@ def announce(profile: str = "quick", seed: int = 0, with_resnets: bool = False) 
     PROFILES[profile]  # an error where there is no such profile
     made = models.recipes(seed)
     told = [experiment.estimate([made["pretrained"], *models.all_recipes(seed)], SECONDS[profile])]
-    if with_resnets and profile == "full":
+    if with_resnets and profile == "full" and experiment.to_measure([resnets.RESNETS], profile, seed):
         told.append(resnets.estimate(seed))
     experiment.announce(models.source(), " ".join(told))
 

@@ -17,13 +17,20 @@ def announce(profile: str = "quick", seed: int = 0, deeper: bool = True) -> None
     Raises:
         ValueError: there is no such profile.
     """
-    said = experiment.estimate(all_recipes(profile, seed), SECONDS[profile])
-    if profile == "full" and deeper:
+    said = experiment.estimate(_wanted(profile, seed), SECONDS[profile])
+    if profile == "full" and deeper and experiment.to_measure([resnet.RESNET], profile, seed):
         steps = resnet.steps(seed)
         minutes = steps * RESNET_SECONDS_A_STEP / 60
         said += (f" The ResNets at the end need {steps:,} training steps: about {minutes:.0f} minutes, once."
                  if steps else " So are the ResNets.")
     experiment.announce(line.source(), said)
+
+
+def _wanted(profile, seed):
+    """The MLPs that cells ask for, and those of what is not measured yet."""
+    of_cells = [*starts.all_recipes(seed), *line.common(seed).values()]
+    to_measure = experiment.to_measure((labels.LABELS, curvature.CURVATURE), profile, seed)
+    return [*of_cells, *(recipe for one in to_measure for recipe in one.recipes(one.profiles[profile], seed))]
 
 
 def all_recipes(profile: str = "quick", seed: int = 0) -> list:
