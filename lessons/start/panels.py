@@ -195,10 +195,9 @@ def reading_of_both_tasks(networks: dict, start: MLP) -> Page:
     gained = any(gain.is_news and gain.value > 0 for gain in gains)
     return reading("Does the midpoint know more of both tasks than the start did?" if gained else
                    "Of A’s and B’s own tasks, the midpoint knows no more than the start did", """
-        From one pretrained start it has {a:.2f} on A’s turned spirals and {b:.2f} on B’s, where the network that both
-        went on from had {before_a:.2f} and {before_b:.2f}. From two random starts it has {far_a:.2f} and {far_b:.2f}.
-        (Tossing a coin gives {chance:g}.)""", a=a, b=b, before_a=before[0], before_b=before[1], far_a=far_a,
-                   far_b=far_b, chance=CHANCE)
+        From one pretrained start it has {a:.2f} on A’s turned spirals and {b:.2f} on B’s, and the start had
+        {before_a:.2f} and {before_b:.2f}. From two random starts it has {far_a:.2f} and {far_b:.2f}.
+        """, a=a, b=b, before_a=before[0], before_b=before[1], far_a=far_a, far_b=far_b)
 
 
 def _midpoint(along):

@@ -70,8 +70,8 @@ def _farther(bold, usual):
     poor = " (A larger gap need not mean a less accurate average. The network that is pushed out is poor alone, and " \
            "its average is more accurate than the ensemble.)" \
         if average - ensemble > CLEAR and ensemble - alone > CLEAR else ""
-    return f"At distance {FAR:.0f} both gaps are larger than at {NEAR:.0f}.{poor} Now compare the two at distance " \
-           f"{NEAR:.0f} (left)."
+    return f"At distance {FAR:.0f} both gaps are larger than at {NEAR:.0f}.{poor} Now compare the two at the smaller " \
+           "distance (left)."
 
 
 def _rival(bold, usual):

@@ -229,7 +229,7 @@ def reading_of_the_limits(sweep: xarray.Dataset) -> Page:
                 turn=_from(first["Eq. 2", "gap"]), short=_from(first["Eq. 2", "coef"]),
                 turn_back=_from(first["Eq. 3", "gap"]), short_back=_from(first["Eq. 3", "coef"]))
     if not np.isnan(first["Eq. 3", "coef"]):
-        text += " In Eq. 3 the middle is θ₀, so there θ₀’s own features are shorter than the mean of the ends."
+        text += " When you subtract, the middle is θ₀, so θ₀’s own features are then shorter than the mean of the ends."
     best = sweep.many.sel(num_tasks=2).idxmax("many_lam").item()
     if all(lam <= best for lam in (first["Eq. 2", "gap"], first["Eq. 2", "coef"])):
         text += " The best λ for two tasks that we tried is beyond both limits."
