@@ -121,9 +121,9 @@ _ALT = """
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (d)."""
     part = sweep.sel(data=DIGITS, optimiser=SGD)
-    return said("""Six networks took one epoch of SGD. On their own tasks they have accuracy {own:.2f}, and the network
-                   before finetuning has {before:.2f} on all six. How accurate on all six is their **merge**, at the
-                   best scale?""", own=float(part.own.sel(epochs=1).mean()), before=float(part.before))
+    return said("""After one epoch of SGD on digits to 90°, six networks have accuracy {own:.2f} on their own tasks. The
+                   network before finetuning has {before:.2f} on all six. How accurate on all six is their **merge**,
+                   at the best scale?""", own=float(part.own.sel(epochs=1).mean()), before=float(part.before))
 
 
 @view
