@@ -69,10 +69,10 @@ def _counter_lost(states, shares):
     return {key: mixed[key] for key in mixed if states[0][key].is_floating_point()}
 
 
-def _where(chosen):
+def _where(is_weight):
     """A wrong answer to 3.1 that mixes the tensors that a rule (name, tensor) chooses, and keeps the first's others."""
     return lambda states, shares: {
-        key: _weighted([state[key] for state in states], shares) if chosen(key, first) else first
+        key: _weighted([state[key] for state in states], shares) if is_weight(key, first) else first
         for key, first in states[0].items()}
 
 

@@ -90,7 +90,7 @@ def _control(name, given):
 
 def _is_range(given):
     """Whether these are three numbers, from one to another that is larger, in steps that fit between them."""
-    if not isinstance(given, tuple) or len(given) != 3 or any(isinstance(one, str) for one in given):
+    if not isinstance(given, tuple) or len(given) != 3 or any(isinstance(part, str) for part in given):
         return False
     try:
         low, high, step = map(float, given)
@@ -101,7 +101,8 @@ def _is_range(given):
 
 def _decimals(low, step):
     """So many that the slider says two values in different numbers, and each as it is; at least two."""
-    enough = (count for count in range(2, 12) if all(abs(round(one, count) - one) <= step / 100 for one in (low, step)))
+    enough = (count for count in range(2, 12)
+              if all(abs(round(part, count) - part) <= step / 100 for part in (low, step)))
     return next(enough, 12)
 
 

@@ -86,8 +86,8 @@ def reaching(tables: Iterable[np.ndarray]) -> tuple[float, float]:
     """
     ends = [0.0, MOST]
     for shares in tables:
-        for chosen in shares:
-            means, halves = shares.mean(-1), np.array([results.interval(by_task) for by_task in shares - chosen])
+        for reference in shares:
+            means, halves = shares.mean(-1), np.array([results.interval(by_task) for by_task in shares - reference])
             ends += [end for end in (*(means - halves), *(means + halves)) if np.isfinite(end)]
     return min(ends), max(ends)
 

@@ -30,7 +30,7 @@ def _wanted(profile, seed):
     """The MLPs that cells ask for, and those of what is not measured yet."""
     of_cells = [*starts.all_recipes(seed), *line.common(seed).values()]
     to_measure = experiment.to_measure((labels.LABELS, curvature.CURVATURE), profile, seed)
-    return [*of_cells, *(recipe for one in to_measure for recipe in one.recipes(one.profiles[profile], seed))]
+    return [*of_cells, *(recipe for sweep in to_measure for recipe in sweep.recipes(sweep.profiles[profile], seed))]
 
 
 def all_recipes(profile: str = "quick", seed: int = 0) -> list:
