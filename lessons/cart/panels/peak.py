@@ -115,7 +115,8 @@ def peak(sweep: xarray.Dataset, prediction=None):
                 "head": chips("output layer", {"cut like the others": experiment.HEADS[0],
                                                "left whole": experiment.HEADS[1]}, more=True)}
     return {"kicker": "Chapter 8: where the bell peaks",
-            "tries": ("Choose 60,000 images, which makes the training longer. What becomes of the cliff?",),
+            "tries": ("Choose 60,000 images, which makes the training longer. What becomes of the cliff?",
+                      "Choose standardised pixels. Does the lower rate bring the cliff back?"),
             "charts": _charts(sweep, ranks), "draw": draw,
             "controls": controls, "hides": ["centred", "sure", "plain"], "stacked": True,
             "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Standardised: "
