@@ -19,8 +19,8 @@ NEGLIGIBLE = 1e-12  # of the largest eigenvalue: what lies below is rounding
 @method("Fisher merging", short="Fisher", source="Matena and Raffel 2022", needs=[Needs.INPUTS],
         drops="nothing", combines="their mean, every weight weighed by its Fisher information")
 def fisher(base: State, finetuned: Sequence[State], *, information: PerModel, floor: Positive = 1e-6) -> State:
-    """Σ F_t ∘ θ_t / Σ F_t, entry by entry, where F_t is the diagonal of model t's Fisher information. Of `base` only
-    BatchNorm's counters are used.
+    """Σ F_t ∘ θ_t / Σ F_t, entry by entry, where F_t is the diagonal of model t's Fisher information. The paper's
+    factor λ_t of every model is 1. Of `base` only BatchNorm's counters are used.
 
     Args:
         information: one dict a model, {key: F_t} with the shapes of the weights, as `fisher_information` gives it. A
@@ -46,7 +46,8 @@ def regmean(base: State, finetuned: Sequence[State], *, products: PerModel, off_
     (samples, in) that the layer has in model t; the mean for every other tensor. Of `base` only BatchNorm's counters
     are used.
 
-    It minimises Σ ‖X_t Wᵀ − X_t W_tᵀ‖². In directions that no input has, every W does, and the mean is taken.
+    With α = 1 it minimises Σ ‖X_t Wᵀ − X_t W_tᵀ‖², otherwise α times that + (1 − α) Σ ‖(W − W_t) diag(G_t)^½‖². Where
+    several W do, the one nearest to the mean is taken.
 
     Args:
         products: one dict a model, {key of a weight: G_t (in, in)}, as `input_products` gives it.

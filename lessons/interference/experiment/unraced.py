@@ -2,7 +2,8 @@
 Stock, which need only weights, and Fisher merging and RegMean, which look at each task's held-out images without their
 labels.
 
-SLERP is left out because it merges two networks, and AdaMerging because `adaptation` has it.
+SLERP is left out because it merges two networks, and AdaMerging because `adaptation` has it. Fisher merging's floor is
+not tuned.
 """
 import numpy as np
 import xarray
