@@ -12,7 +12,7 @@ from lessons.kit.profiles import Profiles
 from lessons.merging import search
 
 MEAN, SPREAD = 0.1307, 0.3081  # of MNIST's pixels, as PyTorch's own example of MNIST standardises them
-LOW = 0.01  # about `peak.LR` times SPREAD², by which the first layer's gradient grows with the pixels
+LOW = 0.01  # about `peak.LR` · SPREAD²: a step changes the first layer's outputs as without `SPREAD`
 STANDARDISED = "standardised pixels"
 SLOWER = "standardised pixels, lower learning rate"
 CASES = {STANDARDISED: (Case(), Scaling(MEAN, SPREAD)),
