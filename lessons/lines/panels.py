@@ -374,8 +374,8 @@ def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
     holds = claims.condition("CTL-2", "gap_over_own_most").holds(numbers["gap_over_own_most"])
     off = abs(sweep.alpha[sweep.gap_mean.argmax("alpha")] - 0.5).max().item()
     step = float(sweep.alpha[1] - sweep.alpha[0])
-    where = "It is largest at the midpoint or next to it." if off < 1.5 * step else ""
-    return reading("What you should have seen", """
+    where = "The gap is largest at or next to the midpoint." if off < 1.5 * step else ""
+    return reading("The gap", """
         {verdict} with Zhou et al., whose gaps “consistently approach 0”: for all pairs and layers, at the three α of
         their figures, ours is at most {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the distance
         between A and B, which runs from {own_least:.2f} to {own_most:.2f}. {where}""",
@@ -388,10 +388,10 @@ def reading_of_coef(sweep: xarray.Dataset) -> Page:
     verdict = agrees(numbers["coef_least"] > 0.85 and numbers["coef_most"] < 1.15)
     if verdict == agrees(True) and numbers["coef_most"] < 1:
         verdict += " in part"
-    return reading("What you should have seen", """
+    return reading("The length (coef)", """
         {verdict} with Zhou et al., who call coef close to 1: in the hidden layers it is {coef_mean:.2f} on average, and
-        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. At the midpoint of {pair} the fewest do, in
-        {layer} {least:.0%}. The means over the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the
+        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. The fewest, {least:.0%}, are at the midpoint of
+        {pair}, {layer}. The means over the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the
         features come out {length}.""",
                    verdict=verdict, **_least_near(sweep), length=_too(numbers), **numbers)
 

@@ -131,8 +131,8 @@ def reading_of_figure_5(sweep: xarray.Dataset) -> Page:
     return reading("What you should have seen", """{verdict}: for every number of models and in every layer the mean gap
         is at most {gap_most:.4f}, and nowhere more than {gap_over_base_most:.0%} of the baseline; the mean coef runs
         from {coef_least:.3f} to {coef_most:.3f}. Averaged over the layers, the gap is {two:.5f} for 2 models and
-        {twenty:.5f} for 20. So few random orders do not show how it depends on the number of models. Zhou et al. show 5
-        and 10 models alone.""",
+        {twenty:.5f} for 20. Our few random orders do not show how it depends on the number of models. Zhou et al. show
+        only 5 and 10 models.""",
         verdict=agrees(numbers["gap_over_base_most"] < CLOSE), two=two, twenty=twenty, **numbers)
 
 

@@ -13,8 +13,8 @@ def reading_of_the_speed(speed: dict[str, float]) -> Page:
     plain = 4 * (first + behind)
     return reading("What is shared", """A triple asks four networks about every image: three members for the ensemble,
         and their average. That makes {plain:,} multiplications. But the members' outputs are the same in every triple:
-        compute them once. So are the products of their first layers, which only need to be averaged. What is left are
-        {behind:,} multiplications behind the first layer of one network, {counted:.0f} times fewer. Measured here, with
+        compute them once. So are the products of their first layers, which only need to be averaged. What remains are
+        {behind:,} multiplications behind the average's first layer, {counted:.0f} times fewer. Measured here, with
         the additions: {plainly:.4f} s a triple without sharing, {shared:.4f} s with it, {ratio:.0f} times as fast.
         Nothing is approximated.""",
         plain=plain, behind=behind, counted=plain / behind, plainly=speed["plain"], shared=speed["shared"],

@@ -164,14 +164,14 @@ TAKEN_AWAY = {"nothing": "nothing",
               "members": "the mean accuracy of the three members",
               "members in full": "each member’s accuracy, with squares and products, and how far apart the three lie",
               "other images": "all this, and averages and ensembles are measured on different images",
-              "itself": "all this, for comparison: each way with itself, on different images"}
+              "itself": "all this, but each way is compared with itself, on different images"}
 
 
 def what_else(sweep: xarray.Dataset) -> Page:
     """R² between the two ways when more and more is taken away that both could follow, as a table."""
     r2 = explained(sweep)
     rows = [(text, f"{r2[name]:.2f}") for name, text in TAKEN_AWAY.items()]
-    return table(("taken away", "R² of what is left"), rows)
+    return table(("taken away", "R² of what remains"), rows)
 
 
 def reading_of_what_else(sweep: xarray.Dataset) -> Page:
@@ -181,9 +181,9 @@ def reading_of_what_else(sweep: xarray.Dataset) -> Page:
         verdict = "So most of what is missing is the noise of the images, and not a difference between the two ways"
     else:
         verdict = "So a part of what is missing is a difference between the two ways"
-    return reading("Do the two ways agree?", """They do, beyond the members. But {known:.2f} is partly luck: both were
-        asked about the same images, and where luck with these helps the one it helps the other. On different images
-        R² is {other:.2f}. Now compare with how well a way agrees with itself, on different images: {itself:.2f}.
+    return reading("Do the two ways agree?", """They do, beyond the members. But {known:.2f} is partly luck. Both were
+        measured on the same images, so luck with these helps both. On different images R² is {other:.2f}. Now compare
+        with how well a way agrees with itself, on different images: {itself:.2f}.
         {verdict}.""",
         verdict=verdict, known=r2["members in full"], other=r2["other images"], itself=r2["itself"])
 

@@ -78,6 +78,6 @@ def _decides(sweep):
     ratio, larger, smaller = max(equal)
     if ratio < MORE:
         return ""
-    return said("""That distance alone does not decide. “{larger}” and “{smaller}” are about equally far apart, and the
-                   gap of the first is {ratio:.1f} times as large a share.""",
+    return said("""The gap depends on more than that distance. “{larger}” and “{smaller}” are about equally far apart,
+                   and the gap of the first is {ratio:.1f} times as large a share.""",
                 larger=pairs[larger], smaller=pairs[smaller], ratio=ratio)

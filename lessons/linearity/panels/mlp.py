@@ -159,7 +159,7 @@ def reading_of_lemma_1(seed: int = 0) -> Page:
     return reading("Lemma 1 of Zhou et al., tried", """
         A network of the form θ·φ(x), with fixed random φ, is linear in its weights by construction. Of 200 random pairs
         of such networks with equal loss, none has a higher loss at the 19 α tried between the ends: the nearest is
-        {equal:.3f} nats below them. With unequal losses the same holds of the straight line between the two: the
+        {equal:.3f} nats below them. With unequal losses none is above the straight line between the two: the
         nearest is {chord:.3f} nats below it.""",
                    equal=-numbers["excess_equal_loss"], chord=-numbers["excess_over_chord"])
 

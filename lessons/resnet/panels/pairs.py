@@ -247,10 +247,10 @@ def finding_of_statistics(interpolated, renewed, gain: Difference) -> str:
     return f"Renewed statistics {done}; {accuracy}"
 
 
-GAINS = {"anew": "midpoint: estimated anew, over interpolated", "batch": "midpoint: of the batch, over estimated anew",
-         "ends": "endpoints, on their own tasks: estimated anew, over running",
-         "fresh ends": "midpoint: renewed at the endpoints before they are mixed, over interpolated",
-         "rest": "midpoint: estimated anew, over renewed before they are mixed"}
+GAINS = {"anew": "midpoint: re-estimated, not interpolated", "batch": "midpoint: batch, not re-estimated",
+         "ends": "endpoints, own tasks: re-estimated, not running",
+         "fresh ends": "midpoint: re-estimated in A and B, then interpolated, not just interpolated",
+         "rest": "midpoint: re-estimated there, not in A and B"}
 
 
 def reading_of_treatments(sweep: xarray.Dataset) -> Page:
@@ -259,7 +259,7 @@ def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     anew = gains["anew"]
     verdict = "Not clear" if not anew.is_news else "Yes" if anew.value > 0 else "No"
     sentence = said("""{verdict}: estimating anew changes the accuracy of the midpoint, {before:.1%} with interpolated
-                       statistics, by {gain} points{doubt}. (Mean over all pairs. Behind ±: the standard error of the
+                       statistics, by {gain} points{doubt}. (Mean over all pairs. After ±: the standard error of the
                        difference, from the same {images:,} images.) Is all of it about mixing? Look at the endpoints.
                        """,
                     verdict=verdict, before=accuracies(sweep)["interpolated"][0], gain=anew, doubt=anew.doubt(),
@@ -333,7 +333,7 @@ def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
     mixed, anew = (Difference(*gains[name]) for name in ("mixed", "mixed anew"))
     return reading("How far from exact?", """
         If CTL were exact, the midpoint would predict what the mixed outputs of the two endpoints predict. With
-        interpolated statistics its accuracy is {network:.1%}, and that of the mixed outputs is {of_mixed:.1%}, which is
+        interpolated statistics its accuracy is {network:.1%}, and that of the mixed outputs is {of_mixed:.1%},
         a difference of {mixed} points{doubt}. With new ones it is {network_anew:.1%} and {of_mixed_anew:.1%}, a
         difference of {anew} points{doubt_anew}.""",
         network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
@@ -573,7 +573,7 @@ def reading_of_own(sweep: xarray.Dataset) -> Page:
     scores = []
     for model, value in zip(own.model.values, own.values):
         scores.append(f"split {model}: {value:.1%} ± {100 * error_of_share(value, images):.1f}")
-    return reading("On their own tasks", """{scores}. The network for split 0 is the pretrained one. Behind ± stands the
+    return reading("On their own tasks", """{scores}. The network for split 0 is the pretrained one. After ± is the
                    standard error on {images} test images, in points. Guessing gives 20%.""",
                    scores="; ".join(scores), images=images)
 
@@ -596,7 +596,7 @@ def reading_of_blocks(sweep: xarray.Dataset, treatment: str = "interpolated") ->
     return reading("What you should have seen", """
         With statistics {treatment}, the gap (mean over pairs and α) is {block_1_share:.0%} of the distance between the
         endpoints in block 1, {block_4_share:.0%} in block 4 and {block_8_share:.0%} in block 8. This agrees with Zhou
-        et al. {where}, because they report small gaps in all blocks. Behind the last block it is {pooled_share:.0%}
+        et al. {where}, because they report small gaps in all blocks. After the last block it is {pooled_share:.0%}
         where pixels are averaged, and on the ten outputs of the two tasks {ten_outputs_share:.0%}.""", where=where,
         treatment=treatment, **numbers)
 

@@ -99,14 +99,8 @@ def reading_of_steps(sweep: xarray.Dataset) -> Page:
     return reading("What you should have seen", """
         A step on 4 images costs {running:.0f} points on average, and more than two standard errors in {running_draws}
         of {draws} draws. An ordinary step on 64 {usual} points on average, and costs more than two standard errors in
-        {usual_draws} of {draws} draws. Do new statistics repair the network? After the step on 4 they are {after} than
-        the running ones, and before it they were {before}. With new statistics before and after, the step costs
-        {anew:.0f} points. They make up for some of it in {repair} of {draws} draws, and add to it in {worsen}. In
-        {kept} draws the difference is within the noise.""",
+        {usual_draws} of {draws} draws. Do new statistics repair the network? With new statistics before and after the
+        step on 4, it costs {anew:.0f} points. Compared with running ones, that is less in {repair} of {draws} draws,
+        more in {worsen}, and within the noise in {kept}.""",
         usual=f"{'costs' if many['running'] > 0 else 'gains'} {abs(many['running']):.1f}",
-        usual_draws=many["running_draws"], kept=unclear, after=_ahead(few["gain_after"]),
-        before=_ahead(few["gain_before"]), **few)
-
-
-def _ahead(points):
-    return f"{abs(points):.1f} points {'better' if points >= 0 else 'worse'}"
+        usual_draws=many["running_draws"], kept=unclear, **few)

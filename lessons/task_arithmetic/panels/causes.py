@@ -71,8 +71,8 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
             for equation, parts in exponents.items()]
     of_missed = exponents["Eq. 2"]["missed"]
     first = said("""As a share of the features’ length, what Eq. 2 misses in layer 1, which has kinks alone, grows like
-                    λ to the power {first:.2f} (λ up to {small:g}). {between}The table is about the output, and of the
-                    same share.""",
+                    λ to the power {first:.2f} (λ up to {small:g}). {between}The table is about the same share, at
+                    the output.""",
                  first=of_missed["layer 1"], small=causes.SMALL,
                  between="At the output this power lies between that and the power of the output’s curvature alone. "
                  if of_missed["layer 1"] < of_missed["output"] < exponents["Eq. 2"]["curvature"]["output"] else "")

@@ -182,7 +182,7 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     return reading("Figures 7, 8 and 19 to 24 of Zhou et al., and ours", """
         {agrees}: at both λ that the labels for Eq. 2 can mean, and for Eq. 3, the gap is {part} of the baseline. (All
         are means over the images.) Eq. 2, all 28 pairs, every layer: {adding}. Eq. 3, all eight tasks: {negating}.
-        Differs: the source shows λ = 0.4 alone, and so it cannot show where the equations end.{end}""",
+        Differs: the source shows λ = 0.4 only, so it cannot show where the equations end.{end}""",
                    agrees=agrees(small), part="a small part" if small else "not everywhere a small part",
                    adding=_at_three(adding), negating=_at_three(negating),
                    end=" At λ = 1 the features half-way between the ends are shorter than the mean of the ends’, and "

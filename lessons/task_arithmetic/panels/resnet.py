@@ -90,7 +90,7 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
         the baseline in block 1 and {last:.0%} in block 8, at λ = 0.4 {first_further:.0%} and {last_further:.0%}. A
         running variance that goes through the arithmetic can come out below zero: with all four task vectors at λ = 1
         {variances_below_zero_four_at_one:.1%} of the channels' do, and with one at −1
-        {variances_below_zero_one_at_minus_one:.1%}. A single one makes every answer not a number: accuracy
+        {variances_below_zero_one_at_minus_one:.1%}. A single such channel makes all outputs NaN: accuracy
         {four_at_one_carried_statistics:.3f}, with statistics estimated anew {four_at_one:.3f}.""",
                    four_at_half=resnet.four_at_half(sweep),
                    first=numbers["eq_2_block_1_at_0.2"], first_further=numbers["eq_2_block_1_at_0.4"],

@@ -73,7 +73,7 @@ def stitching(sweep: xarray.Dataset):
             "controls": {"lam": slider("λ", lams, 1.0, words=lambda lam: f"λ = {lam:g}"),
                          "layer": chips("features put in at", LAYERS, "layer 2")},
             "caption": f"{with_error(sweep)} Band: two standard errors over the pairs. At the output no layers follow: "
-                       "the averaged features are the mean of the two answers."}
+                       "the averaged features are the mean of the two outputs."}
 
 
 def _charts_of_stitching(lams):
@@ -115,11 +115,11 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
                          int(sweep.attrs["test_images"]))
     return reading("Figure 9 of Zhou et al., and ours", """
         {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
-        the two tasks better than either network's own, {both:.3f} at least against {one:.3f} at most, mean over pairs.
+        the two tasks better than either network's own (mean over pairs: {both:.3f} or more against {one:.3f} or less).
         Differs: at λ = 0.4 that holds for {small_share:.0%} of the pairs in the worst of these layers ({small_both:.3f}
-        against {small_one:.3f}). Perhaps so little of a task vector has not yet taught the network anything to average.
-        In layer 1 the average reaches {first:.3f} even at λ = 1. And one network's features are not without any ability
-        on the other task: neighbouring angles share it.""",
+        against {small_one:.3f}). Perhaps so little of a task vector teaches a network too little.
+        In layer 1 the average reaches only {first:.3f} at λ = 1. And one network's features have some ability on the
+        other task, because neighbouring angles share it.""",
                    told=lead.agrees(),
                    share=at_least(numbers["share_of_pairs_at_1"]),
                    both=numbers["worse_with_average_at_1"],
@@ -246,11 +246,11 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     lost = Difference.of(numbers["features_pretraining_at_0.5"], numbers["weights_pretraining_at_0.5"],
                          int(sweep.attrs["test_images"]))
     return reading("Figure 10 of Zhou et al., and ours", """
-        Mean over the eight tasks, worst layer. Untouched, the network has an accuracy of {before:.3f} on the
+        Means over eight tasks, in the worst layer. Untouched, the network has an accuracy of {before:.3f} on the
         pretraining task and of {before_task:.3f} on task i. {agrees} about the task: with Δ taken out of the
-        features at λ = 1 it goes to {whole_task:.3f}, and the pretraining task keeps {whole:.3f}. Do the
-        features of θ₀ − λτ do alike? At λ = 0.5 the pretraining task keeps {weights:.3f}, against {half:.3f}: a
-        difference of {lost} points{doubt}. At λ = 1 it falls to {fallen:.3f}. Mind how little there was to forget. Of
+        features at λ = 1 it goes to {whole_task:.3f}, and the pretraining task keeps {whole:.3f}. With
+        those of θ₀ − λτ it keeps {weights:.3f} at λ = 0.5, and {half:.3f} with Δ taken out: a difference of {lost}
+        points{doubt}. At λ = 1 it keeps {fallen:.3f} with those of θ₀ − λτ. Mind how little there was to forget. Of
         22.5°, where the pretrained network is good, {near:.3f} of {near_before:.3f} is left (layer 2).""",
                    before=before,
                    before_task=numbers["before_task"],
