@@ -390,8 +390,8 @@ def reading_of_coef(sweep: xarray.Dataset) -> Page:
         verdict += " in part"
     return reading("The length (coef)", """
         {verdict} with Zhou et al., who call coef close to 1: in the hidden layers it is {coef_mean:.2f} on average, and
-        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. The fewest, {least:.0%}, are at the midpoint of
-        {pair}, {layer}. The means over the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the
+        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. At the midpoints, the fewest do for {pair} in
+        {layer}: {least:.0%}. The means over the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the
         features come out {length}.""",
                    verdict=verdict, **_least_near(sweep), length=_too(numbers), **numbers)
 

@@ -106,15 +106,15 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     smaller = (means["pooled"] < means["share"]).isel(block=slice(0, -1)).sum("block")
     fewer = {name: "all" if count == 7 else str(count) for name, count in
              zip(TREATMENTS, smaller.sel(treatment=list(TREATMENTS)).values)}
-    lost = " They need not add up, because each block has another distance." if total > share else ""
+    lost = " The sum need not equal the network’s gap, because each block has another distance." if total > share else ""
     return reading("What you should have seen", Markup("""
         <b>Every block adds a gap and passes on earlier ones.</b> In the first picture, given the mix, a
         single block misses {least:.0%} to {most:.0%} of the distance between the endpoints. The network misses
         {share:.0%} in block 8, and all eight blocks by themselves add up to {total:.0%}.{lost} Repaired in block 4,
         the network still has {left_4:.0%} of block 8's gap, and repaired in block 7 {left_7:.0%}. <b>A mean over the
         pixels {makes} the gap after the last block.</b> It takes the share in block 8 from {share:.0%} to
-        {pooled:.0%}, and would do so after {fewer} of the seven blocks before (statistics estimated anew).
-        With interpolated statistics, in the next picture, it would do so after {fewer_mixed} of them."""),
+        {pooled:.0%}, and it would make the gap smaller after {fewer} of the seven blocks before (statistics
+        estimated anew). With interpolated statistics, in the next picture, it would do that after {fewer_mixed}."""),
         least=anew["alone"].min().item(), most=anew["alone"].max().item(), share=share, total=total, lost=lost,
         left_4=anew["left"].sel(block=4).item(), left_7=anew["left"].sel(block=7).item(),
         pooled=pooled, makes="lessens" if pooled < share else "does not lessen", fewer=fewer["re-estimated"],

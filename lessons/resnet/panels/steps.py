@@ -99,8 +99,8 @@ def reading_of_steps(sweep: xarray.Dataset) -> Page:
     return reading("What you should have seen", """
         A step on 4 images costs {running:.0f} points on average, and more than two standard errors in {running_draws}
         of {draws} draws. An ordinary step on 64 {usual} points on average, and costs more than two standard errors in
-        {usual_draws} of {draws} draws. Do new statistics repair the network? With new statistics before and after the
-        step on 4, it costs {anew:.0f} points. Compared with running ones, that is less in {repair} of {draws} draws,
-        more in {worsen}, and within the noise in {kept}.""",
+        {usual_draws} of {draws} draws. Do new statistics repair the network? With new statistics before and after it,
+        the step on 4 costs {anew:.0f} points on average. Compared with running ones, it costs less in {repair} of
+        {draws} draws, more in {worsen}, and in {kept} the difference is within the noise.""",
         usual=f"{'costs' if many['running'] > 0 else 'gains'} {abs(many['running']):.1f}",
         usual_draws=many["running_draws"], kept=unclear, **few)

@@ -117,9 +117,9 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
         {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
         the two tasks better than either network's own (mean over pairs: {both:.3f} or more against {one:.3f} or less).
         Differs: at λ = 0.4 that holds for {small_share:.0%} of the pairs in the worst of these layers ({small_both:.3f}
-        against {small_one:.3f}). Perhaps so little of a task vector teaches a network too little.
+        against {small_one:.3f}). Perhaps a network learns too little from so little of a task vector.
         In layer 1 the average reaches only {first:.3f} at λ = 1. And one network's features have some ability on the
-        other task, because neighbouring angles share it.""",
+        other task, perhaps because neighbouring angles share it.""",
                    told=lead.agrees(),
                    share=at_least(numbers["share_of_pairs_at_1"]),
                    both=numbers["worse_with_average_at_1"],
