@@ -437,7 +437,7 @@ def test_a_mean_over_the_pixels_makes_the_gap_smaller_behind_every_block():
     smaller = of["pooled"] < of["share"]
     assert smaller.sel(treatment="re-estimated").all() and not smaller.sel(treatment="interpolated", block=4)
     text = causes_panels.reading_of_growth(causes_experiment.run("full")).text
-    assert "down behind all of the seven blocks" in text and "it would do so behind 6 of them" in text
+    assert "gap smaller after all of the seven blocks" in text and "it would do that after 6." in text
 
 
 def test_an_order_within_its_error_is_not_told(sweep):
@@ -455,7 +455,7 @@ def test_the_reading_of_small_steps_counts_draws():
     broken = steps.assign(right=0 * steps.right, right_before=0 * steps.right_before + 1)
     text = steps_panels.reading_of_steps(broken).text
     assert "costs 100 points on average, and more than two standard errors in 2 of 2 draws" in text
-    assert "in 0 of 2 draws, and add to it in 0. In 2 draws the difference is within the noise" in text
+    assert "less in 0 of 2 draws, more in 0, and in 2 the difference is within the noise" in text
 
 
 def test_the_reading_of_amounts_says_their_numbers():

@@ -31,7 +31,7 @@ def overlap(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"], rank: in
     the other.
 
     Args:
-        rows_i, rows_j: Σ Vᵀ, the strongest row first.
+        rows_i, rows_j: Σ V, the rows of V orthonormal, the strongest first.
         rank: k.
     """
     inner = rows_i[:rank] @ rows_j[:rank].T

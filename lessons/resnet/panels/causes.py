@@ -106,7 +106,8 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     smaller = (means["pooled"] < means["share"]).isel(block=slice(0, -1)).sum("block")
     fewer = {name: "all" if count == 7 else str(count) for name, count in
              zip(TREATMENTS, smaller.sel(treatment=list(TREATMENTS)).values)}
-    lost = " The sum need not equal the network’s gap, because each block has another distance." if total > share else ""
+    lost = " The sum need not equal the network’s gap, because each block has another distance." \
+        if total > share else ""
     return reading("What you should have seen", Markup("""
         <b>Every block adds a gap and passes on earlier ones.</b> In the first picture, given the mix, a
         single block misses {least:.0%} to {most:.0%} of the distance between the endpoints. The network misses
