@@ -1,7 +1,7 @@
 """Where the bell peaks, direction by direction: sets of permuted tasks that differ in one thing (the number of tasks,
 of digits, of outputs, of units or of training images), with the output layer cut as every layer is and left whole.
 """
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,17 +112,25 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         images (case): how many the accuracies are a share of.
         A rank is a number of directions in layer 1, and the last one all of them.
     """
-    cases = []
-    for case in settings.cases.values():
-        trained = networks(case, seed, settings.images)
-        cases.append(measured(trained, case.width, settings.directions))
-    names = xarray.DataArray(list(settings.cases), dims="case", name="case")
+    by_name = {name: measured(networks(case, seed, settings.images), case.width, settings.directions)
+               for name, case in settings.cases.items()}
+    return joined(by_name, settings.images, [case.num_tasks for case in settings.cases.values()])
+
+
+def joined(by_name: Mapping[str, xarray.Dataset], images: int, num_tasks: Sequence[int]) -> xarray.Dataset:
+    """Cases, each as `measured` gives it, in one Dataset with what captions say of them.
+
+    Args:
+        by_name: {what a reader calls the case: its Dataset}.
+        images: test images a task and part.
+        num_tasks: of every case.
+    """
     digits = bell.source()
-    return xarray.concat(cases, names).assign_attrs(
+    names = xarray.DataArray(list(by_name), dims="case", name="case")
+    return xarray.concat(by_name.values(), names).assign_attrs(
         source=digits.text, source_kind=digits.kind, network=f"MLP 784–{bell.WIDTH}–10",
-        images=f"10,000 training and {settings.images:,} test images a task, unless the case says otherwise",
-        test_images=settings.images, directions=1,
-        **search.resting_on(*(settings.images * case.num_tasks for case in settings.cases.values())))
+        images=f"10,000 training and {images:,} test images a task, unless the case says otherwise",
+        test_images=images, directions=1, **search.resting_on(*(images * count for count in num_tasks)))
 
 
 def networks(case: Case, seed: int = 0, images: int = 400, scaling: Scaling = Scaling()) -> Trained:

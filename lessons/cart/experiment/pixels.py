@@ -9,7 +9,6 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.peak import Case, Scaling
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.merging import search
 
 MEAN, SPREAD = 0.1307, 0.3081  # of MNIST's pixels, as PyTorch's own example of MNIST standardises them
 LOW = 0.01  # about `peak.LR` · SPREAD²: a step changes the first layer's outputs as without `SPREAD`
@@ -38,15 +37,9 @@ PROFILES = Profiles(quick=Settings(CASES, images=400), full=Settings(CASES | MOR
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """Every case, as in `peak.measure`."""
-    measured = [peak.measured(peak.networks(case, seed, settings.images, scaling), case.width, settings.directions)
-                for case, scaling in settings.cases.values()]
-    names = xarray.DataArray(list(settings.cases), dims="case", name="case")
-    digits = bell.source()
-    return xarray.concat(measured, names).assign_attrs(
-        source=digits.text, source_kind=digits.kind, network=f"MLP 784–{bell.WIDTH}–10",
-        images=f"10,000 training and {settings.images:,} test images a task",
-        test_images=settings.images, directions=1,
-        **search.resting_on(*(settings.images * case.num_tasks for case, _ in settings.cases.values())))
+    by_name = {name: peak.measured(peak.networks(case, seed, settings.images, scaling), case.width, settings.directions)
+               for name, (case, scaling) in settings.cases.items()}
+    return peak.joined(by_name, settings.images, [case.num_tasks for case, _ in settings.cases.values()])
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:

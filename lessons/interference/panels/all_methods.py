@@ -7,7 +7,7 @@ import xarray
 
 from lessons.interference.experiment import results
 from lessons.interference.experiment.searches import STORING
-from lessons.interference.panels.comparison import SUITES, captioned, level_with
+from lessons.interference.panels.comparison import BORDER, SUITES, captioned, level_with, rows_of
 from lessons.interference.panels.methods import inside, title_of
 from lessons.kit.page import said
 from lessons.kit.view import Axis, Chart, Frame, Path, Spots, chips, key, slider, view
@@ -15,7 +15,6 @@ from lessons.merging import methods
 from lessons.merging.registry import Needs
 
 MOST = 1.3  # of a single network's accuracy: where the axis ends, if no interval reaches further
-APART = 0.7  # rows between single networks and what stores something per task
 _ALT = """
     {suite}. Accuracy on test images as a share of the single networks', mean over tasks, with half of the 95 % interval
     of its difference from {method}: {means}. Within the noise of {method}: {level}."""
@@ -37,7 +36,6 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
               for name in order}
     places = np.array(list(rows.values()))
     ends, across = (-0.7, places.max() + 0.7), reaching(tables.values())
-    border = len(STORING) - 1 + (1 + APART) / 2
 
     @functools.cache
     def title(suite):
@@ -51,7 +49,7 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
                   for (name, place), mean, half in zip(rows.items(), means, halves)}
         values |= {"methods": (means, places), "within the noise": (np.where(level, means, np.nan), places),
                    "chosen": ([means[row]] * 2, ends), "networks alone": ([1, 1], ends),
-                   "storage": (across, [border] * 2)}
+                   "storage": (across, [BORDER] * 2)}
         alt = said(_ALT, suite=sweeps[suite].attrs["suite"], method=inside(method),
                    means="; ".join(f"{title_of(name)} {mean:.3f} ± {half:.3f}"
                                    for name, mean, half in zip(rows, means, halves)),
@@ -69,14 +67,6 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
             "caption": f"{captioned(sweeps)} Parameters: the best on held-out images; with extra storage, the "
                        "library’s defaults. Bars: the 95 % interval over tasks of the difference from the chosen "
                        "method."}
-
-
-def rows_of(means: xarray.DataArray) -> dict[str, float]:
-    """{method: its row}, from below: first those that store something per task, then single networks, by their
-    means."""
-    names = map(str, means.reported.values)
-    ranked = sorted(names, key=lambda method: (method not in STORING, means.sel(reported=method).item()))
-    return {method: row + APART * (method not in STORING) for row, method in enumerate(ranked)}
 
 
 def reaching(tables: Iterable[np.ndarray]) -> tuple[float, float]:

@@ -163,7 +163,7 @@ def highest(means: np.ndarray) -> tuple[int, int]:
 # -- panel (c): all methods ------------------------------------------------------------------------
 
 APART = 0.7  # rows between the single models and those that store something per task
-_BORDER = len(STORING) - 1 + (1 + APART) / 2
+BORDER = len(STORING) - 1 + (1 + APART) / 2
 _ENDS = (-0.7, len(REPORTED) - 0.3 + APART)
 MOST = 1.12  # of a single network's accuracy: where the axis ends
 _ALT_OF_RACE = """
@@ -181,7 +181,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
     The prediction, what the average keeps on the worst task of the suite of several data sets, is an upright line.
     """
     order = sorted(sweeps, key=lambda name: name != "several")
-    rows = _rows(results.shares(sweeps[order[0]]).mean("task"))
+    rows = rows_of(results.shares(sweeps[order[0]]).mean("task"))
     tables = {(name, grid): results.shares(sweeps[name], grid).sel(reported=list(rows)).transpose(..., "task").values
               for name in order for grid in GRIDS}
     of_rows, most = np.array(list(rows.values())), max(len(table[0]) for table in tables.values())
@@ -201,7 +201,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
         values = {"tasks": each.reshape(2, -1), "its tasks": each[:, chosen], "methods": (means, of_rows),
                   "within the noise": (np.where(level, means, np.nan), of_rows),
                   "chosen": ([0, means[chosen]], [of_rows[chosen]] * 2),
-                  "networks alone": ([1, 1], _ENDS), "storage": ([0, MOST], [_BORDER] * 2)}
+                  "networks alone": ([1, 1], _ENDS), "storage": ([0, MOST], [BORDER] * 2)}
         alt = said(_ALT_OF_RACE, suite=sweeps[suite].attrs["suite"], best=best, method=title_of(method),
                    chosen="all that was tried" if grid == WIDE else "the sources' grids",
                    means="; ".join(f"{title_of(name)} {mean:.3f} ({least:.3f})"
@@ -222,9 +222,10 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
             "caption": f"{captioned(sweeps)} Within the noise: the 95 % interval of the difference over tasks holds 0."}
 
 
-def _rows(means):
+def rows_of(means: xarray.DataArray) -> dict[str, float]:
     """{method: its row}, from below: first those that store something per task, then the others, by their means."""
-    ranked = sorted(REPORTED, key=lambda method: (method not in STORING, means.sel(reported=method).item()))
+    names = map(str, means.reported.values)
+    ranked = sorted(names, key=lambda method: (method not in STORING, means.sel(reported=method).item()))
     return {method: row + APART * (method not in STORING) for row, method in enumerate(ranked)}
 
 

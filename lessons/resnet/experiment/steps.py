@@ -61,9 +61,8 @@ def costs(steps: xarray.Dataset, images: int) -> dict[str, float]:
 
     Returns:
         "running" and "anew": the mean cost over the draws, with running statistics and with new ones, before and after
-        the step; "draws", and in how many of them it is more than two standard errors ("running_draws"); "gain_before"
-        and "gain_after": by how much new statistics are ahead of running ones; and in how many draws they "repair" or
-        "worsen" the cost by more than two standard errors.
+        the step; "draws", and in how many of them it is more than two standard errors ("running_draws"); and in how
+        many draws new statistics "repair" or "worsen" the cost by more than two standard errors.
     """
     part = at(steps, images=images).transpose("treatment", "draw", ...)
     before = {name: part.right_before.sel(treatment=name).values.astype(float) for name in TREATMENTS}
@@ -71,9 +70,7 @@ def costs(steps: xarray.Dataset, images: int) -> dict[str, float]:
     running, anew = (before[name] - after[name] for name in TREATMENTS)
     repaired = running - anew
     return {"running": 100 * running.mean(), "anew": 100 * anew.mean(), "draws": len(running),
-            "running_draws": _sure(running), "repair": _sure(repaired), "worsen": _sure(-repaired),
-            "gain_before": 100 * (before["re-estimated"] - before["interpolated"]).mean(),
-            "gain_after": 100 * (after["re-estimated"] - after["interpolated"]).mean()}
+            "running_draws": _sure(running), "repair": _sure(repaired), "worsen": _sure(-repaired)}
 
 
 def _sure(costs):
