@@ -93,6 +93,7 @@ def test_regmean_leads_on_both_suites_and_every_seed():
                   "tsv": cart + numbers[f"{suite}: tsv over cart"]}
         assert len(regmean) == 10 and all((regmean > lead).all() for lead in rivals.values()), suite
         assert (numbers[f"{suite}: model_stock over average"] < 0).all()
+        assert (numbers[f"{suite}: fisher over average"] < numbers[f"{suite}: della over average"]).all()
 
 
 def test_what_chapter_8_counts_over_seeds_is_so():

@@ -1,4 +1,4 @@
-"""Every method of the library that merges more than two networks, each at its best on held-out images."""
+"""The methods of the race and those outside it, tuned on held-out images where they have something to tune."""
 import functools
 from collections.abc import Iterable
 
@@ -60,7 +60,7 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
                     ("", "below the line: a model per task, with extra storage"))
         return Frame(title(suite), alt, values, about)
 
-    return {"kicker": "Chapter 7: all methods", "charts": [_chart(rows, across, ends)], "draw": draw,
+    return {"kicker": "Chapter 7: more methods", "charts": [_chart(rows, across, ends)], "draw": draw,
             "controls": {"method": slider("method", {title_of(method): method for method in rows}, "average",
                                           ends=[("", "lowest row"), ("", "top row")]),
                          "suite": chips("tasks", {SUITES.get(name, name): name for name in order})},
