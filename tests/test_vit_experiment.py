@@ -483,8 +483,8 @@ class OfOneWidth:
 
 # -- the larger ViT --------------------------------------------------------------------------------
 
-SMALL = large.Settings(width=16, depth=2, heads=2, patch=8, groups=3, epochs=1, tuning_epochs=2, size=40, batch_size=20,
-                       images=10, tuning_lr=1e-3, ranks=(0.25, 0.5), lams=(1.0, 2.0))
+SMALL = large.Settings(width=16, depth=2, heads=2, patch=8, groups=3, known=2, epochs=1, tuning_epochs=2, size=40,
+                       batch_size=20, images=10, tuning_lr=1e-3, ranks=(0.25, 0.5), lams=(1.0, 2.0))
 
 
 @pytest.fixture(scope="module")
@@ -498,7 +498,26 @@ def test_the_larger_vit_is_trained_merged_and_looked_at(larger):
     layers = ["block 1", "block 2", "pooled", "output"]
     assert list(larger.layer.values) == layers and bool((larger.own > larger.gap).all())
     assert float(larger.length.min()) > 0 and list(larger.chosen.searched.values) == [*large.SEARCHES, "cart"]
-    assert "CPU" in large.report(larger) and "tsv" in large.report(larger)
+    said = large.report(larger)
+    assert "CPU" in said and "tsv" in said
+    unseen = float(larger.test.sel(group=2, reported="single"))
+    assert f"that it did not see: θ₀ {float(larger.test.sel(group=2, reported='θ₀')):.3f}, single {unseen:.3f}" in said
+
+
+def test_pretraining_sees_only_the_groups_that_it_is_said_to_see(session_sweep):
+    seen = []
+
+    class Watched(large.Bench):
+        """Notes which groups it is trained on."""
+
+        def trained(self, start, groups, *arguments, **named):
+            seen.append(list(groups))
+            return super().trained(start, groups, *arguments, **named)
+
+    with session_sweep(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "Bench", Watched)
+        large.measure(SMALL, device="cpu")
+    assert seen == [[0, 1], [0], [1], [2]]
 
 
 def test_a_finetuned_larger_vit_keeps_its_head(session_sweep):
@@ -515,7 +534,7 @@ def test_a_finetuned_larger_vit_keeps_its_head(session_sweep):
 def test_how_long_the_larger_vit_takes_is_said_before_it_starts(capsys):
     seconds = large.estimate(SMALL, "cpu", steps=1)
     said = capsys.readouterr().out
-    assert seconds > 0 and "CPU" in said and "360 training images a seed" in said
+    assert seconds > 0 and "CPU" in said and "320 training images a seed" in said
 
 
 # -- pictures --------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ class Settings:
     heads: int = 6
     patch: int = 4  # side, in pixels
     groups: int = 20  # of five classes, each a task
-    epochs: int = 10  # of pretraining on all groups
+    known: int = 20  # pretraining sees the first so many groups
+    epochs: int = 10  # of pretraining on these
     lr: float = 1e-3
     tuning_epochs: int = 10  # of finetuning on one
     tuning_lr: float = 1e-4

@@ -1,10 +1,11 @@
 """A larger ViT for those who have a GPU: width 384, depth 6, Split CIFAR-100 in 20 groups, trained, merged and looked
 at on the device. No other chapter and no test in CI needs it.
 
-`python -m lessons.vit.experiment.large [--device auto] [--seeds 0 1 2]` says what there is to do and how long that
-takes here, by a few timed steps, then begins.
+`python -m lessons.vit.experiment.large [--device auto] [--seeds 0 1 2] [--known 20] [--tuning-lr 1e-4]` says what there
+is to do and how long that takes here, by a few timed steps, then begins.
 """
 import argparse
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ import xarray
 import data
 from lessons.cart.algorithms.spectra import decomposed_once
 from lessons.kit.experiment import Experiment
+from lessons.kit.profiles import Profiles
 from lessons.linearity.algorithms import along, means
 from lessons.merging.search import Grid, best, searched, tuned
 from lessons.vit.experiment.bench import DATASET, PROFILES, Bench, Settings
@@ -39,7 +41,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     bench, groups, grids = Bench(settings, seed, device), range(settings.groups), grids_of(settings)
     times = [bench.time()]
-    base = bench.trained(bench.state, groups, settings.epochs, settings.lr, frozen=False)
+    base = bench.trained(bench.state, groups[:settings.known], settings.epochs, settings.lr, frozen=False)
     times.append(bench.time())
     finetuned = [bench.trained(base, [group], settings.tuning_epochs, settings.tuning_lr, True) for group in groups]
     times.append(bench.time())
@@ -68,7 +70,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                            "which": ["λ", "other"], "rank": list(settings.ranks), "lam": list(settings.lams),
                            "stage": ["pretraining", "finetuning", "merging and looking", "linearity"]},
                           {"images": f"{settings.images} held-out and {settings.images} test images a group",
-                           "test_images": settings.groups * settings.images, "device": str(bench), **tried.attrs})
+                           "test_images": settings.groups * settings.images, "device": str(bench),
+                           "known": settings.known, **tried.attrs})
 
 
 def estimate(settings: Settings, device: str = "auto", steps: int = 5) -> float:
@@ -81,7 +84,8 @@ def estimate(settings: Settings, device: str = "auto", steps: int = 5) -> float:
         bench.step(*batch, optimiser)
         times.append(bench.time())
     an_image = (times[-1] - times[0]) / steps / settings.batch_size
-    trained = settings.groups * (settings.size or 5 * 500) * (settings.epochs + settings.tuning_epochs)
+    passes = settings.known * settings.epochs + settings.groups * settings.tuning_epochs
+    trained = (settings.size or 5 * 500) * passes
     states = 10 + sum(len(grid.scales) * len(grid.tried) for grid in grids_of(settings).values())
     seconds = an_image * (trained + states * settings.groups * settings.images / 3)  # a look has no backward pass
     millions = sum(parameter.numel() for parameter in bench.network.parameters()) / 1e6
@@ -100,8 +104,11 @@ def report(sweep: xarray.Dataset) -> str:
     def listed(values, form="{} {:.3f}"):
         return ", ".join(form.format(name, value) for name, value in values.to_series().items())
 
-    length = float(sweep.length.mean())
-    return (f"{sweep.attrs['device']}: {listed(sweep.test.mean('group'))}; task vectors {length:.3f} of θ₀; "
+    length, known = float(sweep.length.mean()), sweep.attrs["known"]
+    parts = {"groups that pretraining saw": slice(known), "groups that it did not see": slice(known, None)}
+    accuracies = "; ".join(f"{part}: {listed(sweep.test.isel(group=which).mean('group'))}"
+                           for part, which in parts.items() if sweep.test.isel(group=which).size)
+    return (f"{sweep.attrs['device']}: {accuracies}; task vectors {length:.3f} of θ₀; "
             f"gap over own distance half-way: {listed(sweep.gap / sweep.own)}; {listed(sweep.seconds, '{} {:.0f} s')}")
 
 
@@ -110,10 +117,15 @@ def main(arguments=None) -> None:
     parser = argparse.ArgumentParser(prog="python -m lessons.vit.experiment.large", description=__doc__)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    usual = PROFILES["full"]
+    parser.add_argument("--known", type=int, default=usual.known, help="pretraining sees the first so many groups")
+    parser.add_argument("--tuning-lr", type=float, default=usual.tuning_lr, help="learning rate of finetuning")
     options = parser.parse_args(arguments)
-    estimate(PROFILES["full"], options.device)
+    settings = replace(usual, known=options.known, tuning_lr=options.tuning_lr)
+    experiment = replace(EXPERIMENT, profiles=Profiles(full=settings))
+    estimate(settings, options.device)
     for seed in options.seeds:
-        print(f"seed {seed}: {report(run('full', seed, options.device))}", flush=True)
+        print(f"seed {seed}: {report(experiment.run('full', seed, options.device))}", flush=True)
 
 
 if __name__ == "__main__":
