@@ -407,4 +407,33 @@ def test_names_on_paper_stand_apart_and_long_words_are_wrapped(monkeypatch):
         assert [text.get_text() for text in ax.texts] == list(ends)
         assert all(upper.y0 > lower.y0 + 0.6 * lower.height for lower, upper in itertools.pairwise(boxes))
         assert boxes[0].y0 < ax.transData.transform((0, 1.0))[1] < boxes[0].y1, "where nothing is near, it stays"
-        assert "\n" in ax.get_ylabel() and "\n" in figures[-1]._suptitle.get_text()
+        assert "\n" in figures[-1]._suptitle.get_text()
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_the_name_of_a_vertical_axis_stands_whole_above_it_and_on_no_other(monkeypatch, stacked):
+    figures = []
+    monkeypatch.setattr(printed.plotting, "image_tag", lambda fig, *_: figures.append(fig) or "")
+    name = "a long name of what stands along this vertical axis, with a condition that makes it longer still"
+    charts = [Chart(X, Axis(name, 0.0, 3.0), (Line(f"line {place}", "merged"),), height=130) for place in range(3)]
+    values = {f"line {place}": [1.0, 2.0, 3.0] for place in range(3)}
+    printed.image(charts, Frame("A finding", "alt", values, ()), stacked=stacked)
+    figure = figures[-1]
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    names = [ax._left_title.get_window_extent(renderer) for ax in figure.axes]
+    boxes = [ax.get_window_extent(renderer) for ax in figure.axes]
+    assert all(ax.get_title("left").replace("\n", " ") == name for ax in figure.axes)
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in names)
+    everything = [*names, *boxes, figure._suptitle.get_window_extent(renderer)]
+    for one, other in itertools.combinations(everything, 2):
+        assert not one.overlaps(other)
+
+
+def test_a_number_that_a_logarithmic_axis_cannot_hold_is_a_gap_in_the_still(monkeypatch):
+    figures = []
+    monkeypatch.setattr(printed.plotting, "image_tag", lambda fig, *_: figures.append(fig) or "")
+    chart = Chart(X, Axis("length", 0.1, 3.0, "log"), (Line("length", "merged"),))
+    printed.image([chart], Frame("A finding", "alt", {"length": [1.0, 0.0, 2.0]}, ()))
+    drawn = figures[-1].axes[0].lines[0].get_ydata()
+    assert np.isnan(drawn[1]) and drawn[0] == 1.0 and drawn[2] == 2.0

@@ -19,7 +19,8 @@ LETTERS = COLOURS | {"other": COLOURS["chance"]}  # a grey that is dark enough t
 FORMS = {"a": "o", "b": "s", "merged": "D", "single": "", "chance": "", "other": "o", "class1": "o", "class2": "o"}
 _STYLES = {"chance": ":", "single": "-"}
 _USUAL_HEIGHT = 352  # px, in the page
-_TITLE, _LABEL = 84, 34  # characters that fit above a picture, and beside a vertical axis
+_TITLE, _LABEL = 84, 84  # characters that fit above a picture: of its title, and of the names of vertical axes
+_ABOVE = 0.3  # inches for the name of the vertical axis of a chart below another
 _NAME = 12.0  # points from a name at the end of a line to the next
 _AT_THE_END = "at the end"  # what such a name is found by
 
@@ -31,17 +32,17 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
     with plotting.drawing():
         if stacked:
             heights = [chart.height or _USUAL_HEIGHT for chart in charts]
-            fig, axes = plotting.figure(1, len(charts), height=3.8 * sum(heights) / _USUAL_HEIGHT, squeeze=False,
-                                        height_ratios=heights)
+            height = 3.8 * sum(heights) / _USUAL_HEIGHT + _ABOVE * (len(charts) - 1)
+            fig, axes = plotting.figure(1, len(charts), height=height, squeeze=False, height_ratios=heights)
         else:
             fig, axes = plotting.figure(len(charts), height=3.8, squeeze=False)
-        fig.suptitle(textwrap.fill(frame.title, _TITLE), x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+        fig.suptitle(_in_lines(frame.title, _TITLE), x=0.01, ha="left", fontsize=12.5, fontweight="bold")
         for ax, chart in zip(axes.flat, charts):
-            _axes(ax, chart)
+            _axes(ax, chart, _LABEL if stacked else _LABEL // len(charts))
             positions = (stops or {}).get(chart.slider)
             for mark in chart.marks:
                 if mark.parts:
-                    rows = _rows(frame.values[mark.name])
+                    rows = _drawable(_rows(frame.values[mark.name]), mark, chart.y)
                     _DRAWN[mark.kind](ax, chart, _placed(mark, positions, rows), rows)
             _keep_apart(ax)
         if frame.key:
@@ -50,6 +51,11 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
             for text in legend.get_texts():
                 text.set_parse_math(False)  # a name may have dollars
         return plotting.image_tag(fig, frame.alt, caption)
+
+
+def _in_lines(text, characters):
+    """A text in lines of at most so many characters, with no break inside a word."""
+    return textwrap.fill(text, characters, break_on_hyphens=False)
 
 
 def _named(role, text):
@@ -62,11 +68,19 @@ def _rows(numbers):
     return np.atleast_2d(np.asarray(numbers, dtype=float))
 
 
-def _axes(ax: Axes, chart: Chart) -> None:
-    """Labels, ends and ticks."""
+def _drawable(rows, mark, axis):
+    """NaN, a gap, where a logarithmic axis has no place for a number."""
+    heights = mark.kind in ("line", "band", "points", "bars", "reference")
+    return np.where(rows > 0, rows, np.nan) if heights and axis.kind == "log" else rows
+
+
+def _axes(ax: Axes, chart: Chart, characters: int) -> None:
+    """Names, ends and ticks. The name of the vertical axis stands above it, as in the page, in lines of so many
+    characters."""
+    ax.set_title(_in_lines(chart.y.label, characters), loc="left", fontsize="medium", fontweight="normal")
+    ax.set_xlabel(chart.x.label)
     for axis, name in ((chart.x, "x"), (chart.y, "y")):
-        label = textwrap.fill(axis.label, _LABEL) if name == "y" else axis.label
-        ax.set(**{f"{name}label": label, f"{name}lim": (axis.low, axis.high)})
+        ax.set(**{f"{name}lim": (axis.low, axis.high)})
         if axis.kind == "log":
             ax.set(**{f"{name}scale": "log"})
         which = getattr(ax, f"{name}axis")
