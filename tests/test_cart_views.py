@@ -3,6 +3,7 @@ import re
 
 import numpy as np
 import pytest
+import xarray
 
 from lessons.cart import experiment
 from lessons.cart.experiment import peak, plane, readings, several
@@ -162,6 +163,20 @@ def test_where_cart_peaks_is_said_beside_the_cliff(case, head, title, views):
     assert large == min(round(part.large.item()), 16)
 
 
+@pytest.mark.parametrize("more, title", [
+    (1, "CART reaches its best before the cliff in the singular values"),
+    (0, "CART reaches its best at the cliff, with exactly the large singular values kept"),
+    (-1, "CART reaches its best right behind the cliff in the singular values"),
+    (-peak_panels.NEAR - 1, "CART reaches its best well behind the cliff in the singular values")])
+def test_at_the_cliff_means_that_exactly_the_large_singular_values_are_kept(more, title):
+    """The spectrum is planted: so many more values are large than CART needs directions to begin to be at its best."""
+    part, head = experiment.peak.run("full", 0).sel(case=peak.USUAL), peak.HEADS[0]
+    large = readings.plateau(part, head).first + more
+    sigma = xarray.zeros_like(part.sigma) + np.where(np.arange(part.sigma.shape[-1]) < large, 1.0, 0.1)
+    planted = part.assign(sigma=sigma, large=part.large * 0 + large)
+    assert peak_panels.finding(planted, head) == title
+
+
 def test_who_is_ahead_at_its_best_stands_in_the_key(views):
     draw = views["peak"].draw
     grey = [draw(rank=10.0, case="8 tasks", head=head).key[1][1] for head in peak.HEADS]
@@ -264,6 +279,42 @@ def test_the_short_readings_have_the_sweeps_numbers(sweep):
     assert f"the accuracy is {100 * storage.accuracy.sel(rank=0.02).mean().item():.0f} %" in text
     height = readings.height(readings.one(sweep, setting=bell.DISJOINT))
     assert f"and {100 * height:.0f} with all" in repr(overlap.reading_of_the_heights(sweep))
+
+
+def test_the_reading_of_more_tasks_leads_with_what_follows_for_a_comparison():
+    added = experiment.tasks.run("full", 0)
+    kept = added.normalised.mean("subset").isel(count=-1)
+    narrow, wide = (kept.sel(merged_by=name).item() for name in ("CART", "CART, tuned"))
+    page = costs.reading_of_figure_7(added)
+    assert "<b>A wide grid for λ and the rank brings CART far more than the source’s grid.</b>" in page.page
+    assert f"CART keeps {narrow:.2f} of" in page.text and f"{wide:.2f} with the wide one." in page.text
+    without = added.sel(merged_by=["average", "task arithmetic", "TIES", "CART"])
+    page = costs.reading_of_figure_7(without)
+    assert "<b>With all tasks, TIES keeps most.</b>" in page.page and "wide" not in page.text
+    page = resnet.number_of_tasks(experiment.resnet.run_tasks("full", 0)).page
+    assert "<b>With all tasks, no method keeps more than the plain average.</b>" in page
+    assert "So measure the plain average before you choose a method." in page
+
+
+def test_the_reading_of_the_resnets_says_first_whether_cart_gains():
+    measured = experiment.resnet.run("full", 0)
+    page = resnet.reading(measured)
+    assert "<b>On these ResNets CART is no better than the average, beyond the noise.</b>" in page.page
+    assert "which is within the noise" in page.text and page.text.count("accuracy 0.") == 5
+    worse = measured.assign(average=measured.average - 0.2)
+    assert "<b>On these ResNets CART beats the average.</b>" in resnet.reading(worse).page
+    assert "<b>On these ResNets the average beats CART.</b>" in \
+        resnet.reading(measured.assign(average=measured.average + 0.2)).page
+
+
+def test_the_reading_of_storage_names_what_is_more_only_beyond_the_noise():
+    storage = experiment.storage.run("full", 0)
+    assert "<b>For the bytes of a mask, a few directions of each task keep more than a mask.</b>" in \
+        costs.reading_of_storage(storage).page
+    level = storage.assign(accuracy=storage.accuracy * 0 + 0.8, peer_accuracy=storage.peer_accuracy * 0 + 0.8)
+    assert "keep about as much as the better mask, within the noise.</b>" in costs.reading_of_storage(level).page
+    behind = storage.assign(accuracy=storage.accuracy * 0 + 0.5)
+    assert "keep less than the better mask.</b>" in costs.reading_of_storage(behind).page
 
 
 def test_the_best_number_of_directions_does_not_grow_with_the_width(views):

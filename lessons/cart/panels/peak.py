@@ -153,7 +153,8 @@ def compared(plain: np.ndarray, centred: np.ndarray, images: int) -> str:
 
 def finding(part: xarray.Dataset, head: str) -> str:
     """Where CART first reaches its best, beside the cliff in the singular values, if there is one: behind the last that
-    is above a quarter of the largest, the next has at most `CLIFF` of its height.
+    is above a quarter of the largest, the next has at most `CLIFF` of its height. At the cliff means that exactly the
+    large ones are kept.
 
     Args:
         part: one case of the sweep.
@@ -162,8 +163,10 @@ def finding(part: xarray.Dataset, head: str) -> str:
     if large >= len(sigma) or sigma[large] > CLIFF * sigma[large - 1]:
         return NO_CLIFF
     behind = plateau(part, head).first - large
-    if behind <= 0:
+    if behind < 0:
         return "CART reaches its best before the cliff in the singular values"
+    if behind == 0:
+        return "CART reaches its best at the cliff, with exactly the large singular values kept"
     if behind <= NEAR:
         return "CART reaches its best right behind the cliff in the singular values"
     return "CART reaches its best well behind the cliff in the singular values"
