@@ -238,6 +238,10 @@ def test_the_readings_of_the_lesson_say_what_the_full_sweeps_say(sweeps):
     assert "a quarter of the gap" in powers.page and "misses nothing of second order" in powers.text
     kinks = panels.steps.reading_of_what_kinks_add(sweeps["steps"])
     assert "the formula can miss much of the gap, and nearly all of that comes from samples across a kink" in kinks.page
+    deeper = panels.steps.reading_of_the_kinks(sweeps["steps"]).page
+    assert "<b>What the Hessian misses comes from the samples across a kink.</b>" in deeper
+    figure_3 = panels.epochs.reading_of_figure_3(sweeps["epochs"]).page
+    assert "<b>With SGD the first epoch has a larger share than with full batches, and the later ones keep" in figure_3
     middle = steps.middle_of_relu(sweeps["steps"])
     missed = (middle.missed / middle.gap).mean("eta").sel(loss="cross-entropy")
     least, most = (float(missed.sel(data=name)) for name in (common.SPIRALS, common.DIGITS))

@@ -279,7 +279,7 @@ EXERCISES = [
         tolerance=1e-5),
 
     Exercise(
-        "6.4", "where does the ½ come from?", 5, "b",
+        "6.4", "is there a ½?", 5, "b",
         wrong=[
             Wrong("a",
                   "½ belongs to the expansion of the loss: L(θ+d) = L + ∇L·d + ½ dᵀHd. Differentiate that by d, and "

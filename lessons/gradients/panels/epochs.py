@@ -4,7 +4,7 @@ import xarray
 
 import data
 from lessons.gradients.experiment import epochs
-from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN
+from lessons.gradients.experiment.epochs import DIGITS, FAR, GD, SGD, SHOWN
 from lessons.kit import drawings, plotting
 from lessons.kit.noise import Difference, reach, with_reach
 from lessons.kit.page import Page, capital, minus, reading, said, table
@@ -69,7 +69,7 @@ def first_epoch(sweep: xarray.Dataset, data: str):
         cosines = part.alike_moved.sel(epoch=1).rename(other="epoch", epoch="first")
         _per_task(above, part.share_moved)
         _per_task(below, cosines)
-        above.set(title=name, ylim=(0, 1.05 * float(family.share_moved.max())))
+        above.set(title=f"{data}, {name}", ylim=(0, 1.05 * float(family.share_moved.max())))
         below.set(xlabel="epoch", ylim=(-0.1, 1.05), xticks=part.epoch)
         last = name == optimisers[-1]
         _line_at(above, 1 / len(part.epoch), "all epochs alike")
@@ -79,7 +79,7 @@ def first_epoch(sweep: xarray.Dataset, data: str):
     axes[0, 0].set_ylabel("share of the gradient norm")
     axes[1, 0].set_ylabel("cosine with the first epoch")
     alt = f"{data}, first five epochs, mean over six tasks. {'; '.join(told)}."
-    return plotting.show(fig, alt, f"{caption(sweep)} {capital(data)}, one line a task.")
+    return plotting.show(fig, alt, f"{capital(data)}: six tasks, one line a task. {caption(sweep)}")
 
 
 def _per_task(ax, values):
@@ -98,16 +98,29 @@ def _listed(values):
 
 
 def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
-    """What agrees and what differs between Figure 3 of TVG and ours, with this sweep's numbers."""
+    """What agrees and what differs between Figure 3 of TVG and ours, with this sweep's numbers; below it a table."""
     by_claim = epochs.claims(sweep)
     numbers = by_claim["TVG-6"] | by_claim["TVG-7"]
-    return reading("Figure 3 of Zhou, Solombrino et al., and ours", """
-        With full batches the first of five epochs has {gd_first_share:.0%} of the gradient norm (a fifth would be 20%),
-        the largest share in {gd_first_largest:.0%} of the tasks; the others have a cosine of {gd_cosine_mean:.2f} with
-        it on average, {gd_cosine_least:.2f} at least. With SGD the first has {sgd_first_share:.0%}, the largest share
-        in {sgd_first_largest:.0%} of the tasks; the others have a cosine of {sgd_cosine_mean:.2f} with it on average,
-        {sgd_cosine_least:.2f} at least. If “the gradient of an epoch” means the gradient at the one point where it
-        begins, the cosines with SGD are lower still, {sgd_cosine_mean_at_start:.2f} on average.""", **numbers)
+    parted = numbers["sgd_first_share"] > numbers["gd_first_share"] and \
+        numbers["sgd_cosine_mean"] < numbers["gd_cosine_mean"]
+    first = reading("With SGD the first epoch has a larger share than with full batches, and the later ones keep less "
+                    "of its direction" if parted else "Figure 3 of Zhou, Solombrino et al., and ours",
+                    """With SGD the first of five epochs has {sgd_first_share:.0%} of the gradient norm, where a fifth
+                       would be 20%, and the later ones have a mean cosine of {sgd_cosine_mean:.2f} with it. With full
+                       batches it has {gd_first_share:.0%}, and the mean cosine is {gd_cosine_mean:.2f}. The table has
+                       the mean over all tasks of all families.""", **numbers)
+    rows = []
+    for short, name in (("sgd", SGD), ("gd", GD)):
+        shown = {what: numbers[f"{short}_{what}"] for what in (
+            "first_share", "first_largest", "cosine_mean", "cosine_least", "cosine_mean_at_start")}
+        rows.append((name, f"{shown['first_share']:.0%}", f"{shown['first_largest']:.0%}",
+                     f"{shown['cosine_mean']:.2f}", f"{shown['cosine_least']:.2f}",
+                     f"{shown['cosine_mean_at_start']:.2f}"))
+    head = ("", "share of the first epoch", "tasks in which it is the largest",
+            "cosine of the later ones with it, mean", "least",
+            "mean, if an epoch’s gradient is that at its first point")
+    below = table(head, rows)
+    return Page(f"{first.text}\n{below.text}", first.page + below.page)
 
 
 # -- panel (d): how long to finetune ---------------------------------------------------------------
