@@ -7,8 +7,8 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial, wraps
 
 import numpy as np
 import torch
@@ -45,12 +45,14 @@ class Suite:
         splits: the split of CIFAR-100 of every task; () where all tasks share one head.
         choices: of every task that shares the head, the first of its outputs and the one behind its last, among
             which it chooses; () where each chooses among all.
+        remake: () -> this suite with recipes on the data as they are when it is called; None where nobody knows how.
     """
     title: str
     base: Recipe
     recipes: dict[str, Recipe]
     splits: tuple[int, ...] = ()
     choices: tuple[tuple[int, int], ...] = ()
+    remake: Callable[[], "Suite"] | None = field(default=None, compare=False, repr=False)
 
     @property
     def tasks(self) -> list[str]:
@@ -61,7 +63,13 @@ class Suite:
         """The suite of the tasks with these numbers."""
         names = [self.tasks[number] for number in numbers]
         splits, choices = (tuple(of[number] for number in numbers) if of else () for of in (self.splits, self.choices))
-        return Suite(self.title, self.base, {name: self.recipes[name] for name in names}, splits, choices)
+        remake = (lambda: self.remade().part(numbers)) if self.remake else None
+        return Suite(self.title, self.base, {name: self.recipes[name] for name in names}, splits, choices, remake)
+
+    def remade(self) -> "Suite":
+        """The suite as it would be made now: its recipes are on the data that are here, or, inside
+        `data.store.as_published`, on the official files. A suite without `remake` is returned as it is."""
+        return self.remake() if self.remake else self
 
     @property
     def source(self) -> data.types.Source:
@@ -328,6 +336,15 @@ _WITH_ONE_HEAD = {"MLP": MLP, "TinyViT": TinyViT}
 
 # -- the suites ------------------------------------------------------------------------------------
 
+def _remakeable(make):
+    """A maker of suites whose suites can be made again, with the same arguments."""
+    @wraps(make)
+    def made(*args, **kwargs):
+        return replace(make(*args, **kwargs), remake=partial(made, *args, **kwargs))
+    return made
+
+
+@_remakeable
 def rotated(seed: int = 0, size: int | None = None) -> Suite:
     """Rotated MNIST: chapter 4's eight angles, one head; with `size`, networks that have seen only so many images."""
     recipes = cast.rotations(seed)
@@ -348,6 +365,7 @@ def _of_size(base, recipes, size):
     return smaller, finetuned
 
 
+@_remakeable
 def permuted(num_tasks: int = 4, share: float = 1.0, seed: int = 0, size: int | None = None, width: int = 400,
              epochs: int = 1) -> Suite:
     """Permuted MNIST: on every task the same share of the pixels has changed places, another way each time; one head.
@@ -367,6 +385,7 @@ def permuted(num_tasks: int = 4, share: float = 1.0, seed: int = 0, size: int | 
     return Suite(f"Permuted MNIST, {share:.0%} of the pixels", base, recipes)
 
 
+@_remakeable
 def several(seed: int = 0, size: int | None = None, width: int = 400, epochs: int = 1) -> Suite:
     """Several data sets: MNIST, Fashion-MNIST and three copies of each with permuted pixels; one head of ten
     outputs."""
@@ -392,6 +411,7 @@ def _finetuned(base, of, permutation, share, epochs, seed):
     return base.finetune(options=options, epochs=epochs, seed=1000 * permutation + seed)
 
 
+@_remakeable
 def split(num_tasks: int | Sequence[int] = 8, seed: int = 0) -> Suite:
     """Split CIFAR-100: ResNet-18 of width 16, pretrained in one pass over all splits, finetuned on each of the first
     `num_tasks` splits, or on those that are named; own heads, so that the backbone is what is merged."""
@@ -403,6 +423,7 @@ def split(num_tasks: int | Sequence[int] = 8, seed: int = 0) -> Suite:
     return Suite(f"Split CIFAR-100, {len(splits)} tasks", base, recipes, splits)
 
 
+@_remakeable
 def altered(width: int = 64, seed: int = 0, size: int = 3000, epochs: int = 3, lr: float = 3e-4) -> Suite:
     """Digits and clothes, each altered in four ways: small ViTs, pretrained on upright ones and a few of each task. The
     head stays as it was pretrained, as CLIP's does, and a task chooses among its own ten classes.

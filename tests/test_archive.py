@@ -185,7 +185,7 @@ def test_a_file_is_what_was_written_and_is_found_by_its_experiment(path):
     assert found.attrs["source_kind"] != "stand-in"
     name = path.stem.rpartition("-")[0]
     known = experiments().get(name)
-    if known:  # the others belong to suites, which chapter 7's notebook makes
+    if known:  # the others belong to chapter 7's suites; test_interference.py looks for them
         assert known.archived() is not None, f"{name}: settings or recipes are others now; measure it again"
 
 

@@ -6,14 +6,13 @@ import pytest
 import torch
 import xarray
 
-from data import store
 from lessons import suites
 from lessons.interference import experiment, panels
 from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy, unraced
 from lessons.interference.experiment.searches import Settings
 from lessons.interference.panels import leads, library, tasks, ties
 from lessons.interference.panels.methods import title_of
-from lessons.kit import claims
+from lessons.kit import archive, claims
 from lessons.kit import experiment as kit_experiment
 from lessons.kit.chapters import ROOT
 from lessons.kit.predict import predict
@@ -323,14 +322,26 @@ def test_every_suite_that_is_not_measured_is_estimated_and_its_data_named(folder
     assert capsys.readouterr().out.splitlines()[0].count("stand-in for MNIST") == 1
 
 
+def test_every_sweep_of_the_chapter_in_the_repository_is_found_without_the_real_data(folder):
+    found = set()
+    for name, suite in comparison.suites_of("full").items():
+        assert suite.joint_source.is_stand_in
+        of_suite = [comparison.of_suite(suite), choices.of_suite(suite)]
+        if suite.kind == "MLP":
+            of_suite += [plane.of_suite(suite), unraced.of_suite(suite)]
+        if name in adaptation.SUITES["full"]:
+            of_suite.append(adaptation.of_suite(suite, of_suite[0].archived()))
+        found |= {one.archived_at("full", 0) for one in of_suite if one.archived() is not None}
+    assert found == set(archive.FOLDER.glob("interference*.nc"))
+
+
 def test_where_the_repository_has_all_sweeps_only_the_networks_that_cells_merge_are_announced(
         folder, capsys, monkeypatch):
-    with store.as_published():
-        missing = missing_of([comparison.suites_of("full")["several"]])
-        experiment.announce("full")
-        assert f"{len(missing)} networks have to be trained: about " in capsys.readouterr().out.splitlines()[1]
-        monkeypatch.setattr(zoo, "has", lambda recipe: True)
-        experiment.announce("full")
+    missing = missing_of([comparison.suites_of("full")["several"]])
+    experiment.announce("full")
+    assert f"{len(missing)} networks have to be trained: about " in capsys.readouterr().out.splitlines()[1]
+    monkeypatch.setattr(zoo, "has", lambda recipe: True)
+    experiment.announce("full")
     assert capsys.readouterr().out.splitlines()[1] == kit_experiment.ALL_THERE
 
 
@@ -617,9 +628,8 @@ def test_the_views_fit_on_a_page_of_their_own(made, tmp_path):
 
 
 def test_the_views_of_the_full_profile_open_where_the_chapter_says():
-    with store.as_published():
-        suite = comparison.suites_of("full", 0)["several"]
-        merges, planes = comparison.run(suite, "full", 0), plane.run(suite, "full", 0)
+    suite = comparison.suites_of("full", 0)["several"]
+    merges, planes = comparison.run(suite, "full", 0), plane.run(suite, "full", 0)
     assert panels.comparison.search(merges).title == "With the λ that suits task arithmetic, TIES is clearly worse"
     assert panels.comparison.bars_and_worst({"several": merges}).title == \
         "Some methods beat the plain average, but which one is first is within the noise"

@@ -3,6 +3,7 @@ import pytest
 import torch
 
 import data
+from data import store
 from lessons import suites
 from lessons.merging import merge
 from lessons.suites import Suite
@@ -99,6 +100,17 @@ def test_suites_have_as_many_tasks_as_they_say():
     assert len(suites.several().tasks) == 8 and suites.several().tasks[:2] == ["digits", "clothes"]
     assert suites.split(14).splits == tuple(range(14)) and suites.split((3, 7)).tasks == ["split 3", "split 7"]
     assert suites.rotated().source.is_stand_in
+
+
+def test_a_suite_made_again_is_on_the_data_of_the_moment_and_one_of_ones_own_stays():
+    for here in (suites.rotated(size=640), suites.several().part([1, 0]), suites.split((3, 7))):
+        with store.as_published():
+            there = here.remade()
+        assert here.remade() == here and there != here
+        assert (there.title, there.tasks, there.splits) == (here.title, here.tasks, here.splits)
+    own = Suite("my own", here.base, here.recipes)
+    with store.as_published():
+        assert own.remade() is own and own.part([0]).remade() == own.part([0])
 
 
 @pytest.mark.parametrize("make, texts", [

@@ -24,7 +24,6 @@ import lessons.sail.panels
 import lessons.start.panels
 import lessons.task_arithmetic.panels
 import lessons.vit.panels.lines
-from data import store
 from lessons.averaging import experiment as averaging
 from lessons.cart import experiment as cart
 from lessons.gradients import experiment as gradients
@@ -66,8 +65,7 @@ def _desk():
 
 
 def _plane():
-    with store.as_published():  # the suite of the official files, whether they are here or not
-        suite = interference.comparison.suites_of(*FULL)["several"]
+    suite = interference.comparison.suites_of(*FULL)["several"]
     return lessons.interference.panels.plane.common_and_own(interference.plane.run(suite, *FULL))
 
 
