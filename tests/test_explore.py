@@ -38,10 +38,18 @@ def test_an_error_is_shown_and_the_next_value_goes_on():
     ({"beta": (0, 1, 1)}, "names the arguments of"), ({"alpha": ("a", "b", "c")}, "needs"),
     ({"alpha": (0.0, float("inf"), 0.1)}, "needs"), ({"alpha": (0, 1j, 1)}, "needs"),
     ({"alpha": [torch.zeros(2), torch.ones(2)]}, "texts or numbers"),
-    ({"alpha": [np.zeros(2), np.ones(2)]}, "texts or numbers")])
+    ({"alpha": [np.zeros(2), np.ones(2)]}, "texts or numbers"),
+    ({"alpha": [(0, 1), (2, 3)]}, r'alpha has a list of pairs.*alpha=\[\("a label", choice\), …\].*alpha=\(low, high'),
+    ({"alpha": [[0, 1]]}, "alpha has a list of pairs"), ({"alpha": [("a", 1), (2, 3)]}, "alpha has a list of pairs")])
 def test_a_range_that_is_none_is_named(given, says):
     with pytest.raises(ValueError, match=says):
         explore(lambda alpha: alpha, **given)
+
+
+def test_pairs_with_labels_are_a_menu_of_labels():
+    panel = explore(lambda widths: widths, widths=[("small", (784, 10)), ("large", (784, 400))])
+    panel.controls["widths"].label = "large"
+    assert panel.result == (784, 400)
 
 
 def test_what_is_no_function_is_named_and_so_is_what_has_no_name():

@@ -52,10 +52,12 @@ def explore(function: Callable, /, **ranges) -> Explore:
     Args:
         function: takes the controls' values by name and returns a matplotlib figure, anything with an HTML form, such
             as a table, or an object, whose text is shown. Where it returns nothing, what it drew with pyplot is shown.
-        ranges: for each argument (low, high, step) of a slider, a list of choices, or an ipywidgets control.
+        ranges: for each argument (low, high, step) of a slider, a list of choices, a list of pairs ("label", choice),
+            or an ipywidgets control.
 
     Raises:
-        ValueError: no function, a range that is none, or an argument that the function does not take.
+        ValueError: no function, a range that is none, pairs without labels, or an argument that the function does not
+            take.
     """
     if not callable(function):
         raise ValueError(f"explore(…) needs a function first, not a {type(function).__name__}: hand over its name "
@@ -73,6 +75,10 @@ def _control(name, given):
     if isinstance(given, widgets.Widget):
         return given
     if isinstance(given, list) and given:
+        if _has_pairs_without_labels(given):
+            raise ValueError(f"{name} has a list of pairs. In a menu the first of a pair is a label and the second is "
+                             f"the choice, so write {name}=[(\"a label\", choice), …] with a text first in each pair. "
+                             f"For a slider write {name}=(low, high, step) without a list")
         try:
             return widgets.Dropdown(description=name, options=given, style=style)
         except Exception:  # arrays and tensors, which a menu compares
@@ -86,6 +92,12 @@ def _control(name, given):
     if all(isinstance(number, numbers.Integral) for number in given):
         return widgets.IntSlider(**about)
     return widgets.FloatSlider(**about, readout_format=f".{_decimals(float(low), float(step))}f")
+
+
+def _has_pairs_without_labels(choices):
+    """Whether all choices are pairs, which a menu would take for labels and choices, and some have no text first."""
+    return all(isinstance(choice, (list, tuple)) and len(choice) == 2 for choice in choices) and \
+        not all(isinstance(label, str) for label, _ in choices)
 
 
 def _is_range(given):
