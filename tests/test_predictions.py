@@ -2,10 +2,13 @@
 and folded in a saved notebook, where no kernel can tell whether a guess was made."""
 import ast
 import json
+import math
 from html.parser import HTMLParser
 
 import nbformat
+import numpy as np
 import pytest
+import torch
 
 from lessons.kit import chapters, plotting
 from lessons.kit.chapters import CHAPTERS
@@ -97,6 +100,25 @@ def test_what_lies_outside_of_a_question_is_refused():
         predict("how much?").commit(2)
     with pytest.raises(ValueError, match="low < high"):
         predict("how much?", low=1, high=0)
+
+
+@pytest.mark.parametrize("given", ["0.5", math.inf, math.nan, None, [0.5], 0.5j, torch.zeros(2), torch.zeros(99)])
+def test_what_is_no_finite_number_is_neither_a_guess_nor_an_end(given):
+    guess = predict("how much?")
+    with pytest.raises(ValueError, match="the prediction must be a number between 0 and 1, not "):
+        guess.commit(given)
+    assert guess.hides
+    for ends in ({"low": given}, {"high": given}, {"step": given}):
+        with pytest.raises(ValueError, match=f"finite numbers low < high.*{next(iter(ends))}="):
+            predict("how much?", **ends)
+
+
+def test_one_number_in_a_tensor_is_a_guess_and_a_guess_is_no_question():
+    guess = predict("how much?", np.float32(0), 1)
+    guess.commit(torch.tensor(0.5))
+    assert guess.committed == 0.5
+    with pytest.raises(ValueError, match="needs its question first, as a text, not 0.7. You make your guess in"):
+        predict(0.7)
 
 
 def test_an_executed_notebook_tells_no_answer_before_a_fold_is_opened():

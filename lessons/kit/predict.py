@@ -2,6 +2,7 @@
 nothing until then, moves to the setting that was asked about, and draws the guess beside what was measured. Readings,
 tables and still figures that would tell the answer wait for the guess too (`veil`).
 """
+import math
 import re
 
 import anywidget
@@ -24,17 +25,21 @@ class Prediction(traitlets.HasTraits):
         at: {control: value}, the setting of that view which the question is about.
 
     Raises:
-        ValueError: the numbers between low and high are none.
+        ValueError: the question is no text, or the numbers between low and high are none.
     """
     committed = traitlets.Float(None, allow_none=True)
     shown = traitlets.Bool(False)
 
     def __init__(self, question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01):
-        if not low < high or not 0 < step <= high - low:
-            raise ValueError("a prediction needs low < high and a step between 0 and their difference, "
-                             f"not low={low}, high={high}, step={step}")
+        if not isinstance(question, str):
+            raise ValueError(f"a prediction needs its question first, as a text, not {_short(question)}. You make your "
+                             "guess in the panel that asks it")
+        numbers = [_finite(number) for number in (low, high, step)]
+        if None in numbers or not numbers[0] < numbers[1] or not 0 < numbers[2] <= numbers[1] - numbers[0]:
+            raise ValueError("a prediction needs finite numbers low < high and a step between 0 and their difference, "
+                             f"not low={_short(low)}, high={_short(high)}, step={_short(step)}")
         super().__init__()
-        self.question, self.low, self.high, self.step = question, low, high, step
+        self.question, (self.low, self.high, self.step) = question, numbers
         self.truth, self.at = None, {}
 
     @property
@@ -51,11 +56,13 @@ class Prediction(traitlets.HasTraits):
         """Fix the prediction.
 
         Raises:
-            ValueError: it lies outside what was asked for.
+            ValueError: it is no finite number, or it lies outside what was asked for.
         """
-        if not self.low <= value <= self.high:
-            raise ValueError(f"the prediction must lie between {self.low:g} and {self.high:g}, not {value!r}")
-        self.committed = value
+        number = _finite(value)
+        if number is None or not self.low <= number <= self.high:
+            raise ValueError(f"the prediction must be a number between {self.low:g} and {self.high:g}, "
+                             f"not {_short(value)}")
+        self.committed = number
 
     def show_anyway(self) -> None:
         """Let the view show the truth without a guess."""
@@ -84,6 +91,21 @@ def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.
     In the question, **two stars** around words make them bold; all else is shown as it is written.
     """
     return Prediction(question, low, high, step)
+
+
+def _finite(value):
+    """A finite number as a float; None for anything else, such as a text."""
+    try:
+        number = None if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # the last from a tensor of several numbers
+        return None
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _short(value):
+    """What was given, for a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"a {type(value).__name__}"
 
 
 class Waiting(anywidget.AnyWidget):
