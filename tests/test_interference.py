@@ -298,6 +298,17 @@ def test_all_methods_for_more_than_two_networks_stand_in_one_dataset(sweep, unra
     assert over == pytest.approx(both[0] - both[1], abs=2 * ONE_IMAGE)
 
 
+@pytest.mark.parametrize("change, says", [
+    (lambda sweep: sweep.assign_attrs(suite="another suite"),
+     "the suite of the first is Permuted MNIST, 100% of the pixels, and that of the second is another suite"),
+    (lambda sweep: sweep.assign_attrs(profile="full"), "the profile of the first is quick, .* second is full"),
+    (lambda sweep: sweep.assign_attrs(seed=1), "the seed of the first is 0, and that of the second is 1"),
+    (lambda sweep: sweep.isel(task=[0, 1]), "the same tasks, .* second has permutation 1, permutation 2$")])
+def test_sweeps_that_do_not_fit_are_not_put_together(sweep, unraced_sweep, change, says):
+    with pytest.raises(ValueError, match=says):
+        unraced.together(sweep, change(unraced_sweep))
+
+
 def test_an_unknown_profile_is_named():
     with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
         comparison.suites_of("huge")
@@ -552,12 +563,19 @@ def test_the_panel_of_all_methods_draws_the_interval_of_the_difference_from_the_
         assert (title_of(method) in re.split(", |\\.$", within)) == (abs(lead) <= half and method != "cart")
 
 
+def test_the_panel_of_all_methods_needs_two_tasks(sweep, unraced_sweep):
+    everything = unraced.together(sweep, unraced_sweep)
+    with pytest.raises(ValueError, match="alone has one task, but a 95 % interval over tasks needs two at least"):
+        panels.all_methods.at_best({"several": everything, "alone": everything.isel(task=[0])})
+
+
 def test_every_interval_of_the_panel_of_all_methods_lies_on_its_axis_whatever_networks_have_learned(
         sweep, unraced_sweep):
     everything = unraced.together(sweep, unraced_sweep)
     unlearned = everything.assign(own=0.1 * everything.own)
     view = panels.all_methods.at_best({"a suite of one's own": unlearned})
     assert results.shares(unlearned).max() > panels.all_methods.MOST
+    assert "so no method is called the best" in view.draw(method="average", suite="a suite of one's own").title
     across = view.charts[0].x
     for method in view.controls["method"].values:
         frame = view.draw(method=method, suite="a suite of one's own")

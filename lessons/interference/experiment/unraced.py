@@ -90,9 +90,21 @@ def together(raced: xarray.Dataset, others: xarray.Dataset) -> xarray.Dataset:
     best in all that was tried.
 
     Args:
-        raced: from `comparison.measure`, of the same suite and profile; its attributes stay.
-        others: from `measure`.
+        raced: from `comparison.measure`; its attributes stay.
+        others: from `measure`, of the same suite, profile and seed.
+
+    Raises:
+        ValueError: the sweeps differ in one of these, or in their tasks.
     """
+    for what in ("suite", "profile", "seed"):
+        one, other = (sweep.attrs.get(what) for sweep in (raced, others))
+        if one != other:
+            raise ValueError(f"both sweeps must be of the same suite, profile and seed, but the {what} of the first is "
+                             f"{one}, and that of the second is {other}")
+    tasks = [sweep.task.values.tolist() for sweep in (raced, others)]
+    if tasks[0] != tasks[1]:
+        raise ValueError(f"both sweeps must be of the same tasks, but the first has {', '.join(map(str, tasks[0]))}, "
+                         f"and the second has {', '.join(map(str, tasks[1]))}")
     accuracy = xarray.concat([raced.accuracy.sel(grid=[WIDE]), others.accuracy.expand_dims(grid=[WIDE])], "reported")
     return xarray.Dataset({"accuracy": accuracy, "own": raced.own}, attrs=raced.attrs)
 

@@ -27,9 +27,19 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
 
     Controls: method, suite.
 
+    Where a single network has not learned its task, its accuracy being below `results.LEARNED`, merged accuracies are
+    shares of `results.LEARNED`. The caption says so, and the title calls no method the best.
+
     Args:
-        sweeps: {suite: from `unraced.together`}.
+        sweeps: {suite: from `unraced.together`}, each of two tasks at least.
+
+    Raises:
+        ValueError: a suite has one task, over which there is no interval.
     """
+    for name, sweep in sweeps.items():
+        if sweep.sizes["task"] < 2:
+            raise ValueError(f"{name} has one task, but a 95 % interval over tasks needs two at least: take more tasks "
+                             "into the suite")
     order = sorted(sweeps, key=lambda name: name != "several")
     rows = rows_of(results.shares(sweeps[order[0]]).mean("task"))
     tables = {name: results.shares(sweeps[name]).sel(reported=list(rows)).transpose(..., "task").values
@@ -98,7 +108,9 @@ def _bar(method):
 
 
 def finding(sweep: xarray.Dataset) -> str:
-    """Which single network is first, if that is more than the noise."""
+    """Which single network is first, if that is more than the noise and all own networks have learned their tasks."""
+    if results.unlearned(sweep.own.values):
+        return "Some of the finetuned networks have not learned their own tasks, so no method is called the best"
     shares = results.shares(sweep)
     single = shares.sel(reported=[name for name in shares.reported.values if name not in STORING])
     best = int(single.mean("task").argmax("reported"))
