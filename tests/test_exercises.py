@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from lessons import centring
 from lessons.kit import exercise, surroundings
 from lessons.kit.chapters import CHAPTERS, LESSONS
 from lessons.kit.exercise import Exercise, Wrong, check, exercises, find, hint, mine, solution
@@ -20,6 +21,11 @@ from lessons.sail.exercises import silent
 
 ALL = list(exercises().values())
 MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in ALL for number, wrong in enumerate(one.wrong)]
+
+
+def test_the_two_exercises_that_centre_models_know_the_same_common_mistakes():
+    for one in (find("7.6"), find("8.2")):
+        assert [wrong for wrong in one.wrong if wrong in centring.MISTAKES] == list(centring.MISTAKES)
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.id)

@@ -3,9 +3,9 @@ import math
 
 import torch
 
+from lessons import centring
 from lessons.cart.algorithms import costs, interference, planted, spectra
 from lessons.kit.exercise import Exercise, Wrong
-from toy_models.weights import average
 
 
 def _generator(seed):
@@ -91,25 +91,6 @@ def _floats(function):
     return answer
 
 
-def _every_key(states):
-    """{key: τ̄ (models, …)}, counters too."""
-    stacks = {key: torch.stack([state[key] for state in states]) for key in states[0]}
-    return {key: stack - stack.float().mean(0) for key, stack in stacks.items()}
-
-
-def _counters_too(states):
-    centred = _every_key(states)
-    return [{key: stack[i] for key, stack in centred.items()} for i in range(len(states))]
-
-
-def _ending_in(*words):
-    """A wrong answer to 8.2 that leaves the keys out that end otherwise."""
-    def answer(states):
-        return [{key: tensor for key, tensor in state.items() if key.endswith(words)}
-                for state in _counters_too(states)]
-    return answer
-
-
 def _median(states, key):
     return torch.stack([state[key] for state in states]).median(0).values
 
@@ -118,20 +99,6 @@ def _so_far(states):
     """Subtracts the mean of the models seen so far."""
     return [_floats(lambda all, state, key: state[key] - _mean(all, key))(states[:place + 1])[-1]
             for place in range(len(states))]
-
-
-def _with_counters(function):
-    """A wrong answer to 8.2 that is right but for the counters: function(counters (models,)) -> theirs."""
-    def answer(states):
-        name = "norm.num_batches_tracked"
-        counters = function(torch.stack([state[name] for state in states]))
-        return [state | {name: counter} for state, counter in zip(spectra.centred(states), counters)]
-    return answer
-
-
-def _all_but(left):
-    """A wrong answer to 8.2 that carries more over than counters: left(key, tensor) -> whether."""
-    return _floats(lambda states, state, key: state[key] if left(key, state[key]) else state[key] - _mean(states, key))
 
 
 def _rows():
@@ -362,31 +329,7 @@ CENTRE = Exercise(
               "You added θ_t once more: the way alone is asked, not where it leads."),
         Wrong(_floats(lambda states, state, key: state[key] + _mean(states, key)),
               "You added the average. Subtract it."),
-        Wrong(_ending_in("weight", "bias"),
-              "The weights are right, and the counter is gone. Whole-number tensors are carried over as they are."),
-        Wrong(_ending_in("weight"),
-              "Only the weights are there. Biases are parameters too, and counters are carried over as they are."),
-        Wrong(_with_counters(torch.zeros_like),
-              "The counter became 0: whole-number tensors are no weights, and are carried over as they are."),
-        Wrong(_counters_too,
-              "You subtracted the average from the counters too. They are no weights: each model keeps its own."),
-        Wrong(_with_counters(lambda counters: counters[:1].expand_as(counters)),
-              "Every model got the first one's counter. Carry over each model's own."),
-        Wrong(_with_counters(lambda counters: counters[-1:].expand_as(counters)),
-              "Every model got the last one's counter. Carry over each model's own."),
-        Wrong(_with_counters(lambda counters: counters.float().mean().expand_as(counters)),
-              "You averaged the counters. They are no weights: carry over each model's own."),
-        Wrong(lambda states: [average(states) for _ in states],
-              "You returned the average once for every model. Asked is what leads from there to each of them."),
-        Wrong(lambda states: [{key: torch.stack([state[key].float() for state in states]).mean(0) for key in states[0]}
-                              for _ in states],
-              "That is the average itself, of the counters too. Asked is the way from there to each model, with its "
-              "own counters."),
-        Wrong(_all_but(lambda key, tensor: "bias" in key),
-              "You carried the biases over. They are parameters like the others: subtract their average too."),
-        Wrong(_all_but(lambda key, tensor: tensor.ndim < 2),
-              "You centred the matrices alone. Vectors of weights have an average too: only whole-number tensors are "
-              "carried over."),
+        *centring.MISTAKES,
         Wrong(_floats(lambda states, state, key: state[key] - state[key] / len(states)),
               "You took off each model's own share of the average alone. The other models' shares are in it too."),
         Wrong(_floats(lambda states, state, key: state[key] - sum(other[key] for other in states) // len(states)),
@@ -396,17 +339,9 @@ CENTRE = Exercise(
         Wrong(_floats(lambda states, state, key: (state[key] - _mean(states, key))
                       / torch.stack([other[key] for other in states]).std(0)),
               "You divided by the spread over the models. Centring only subtracts the average."),
-        Wrong(lambda states: spectra.centred(states)[0],
-              "That is the first of them, alone. Asked is a list, one state dict a model."),
         Wrong(lambda states: _floats(lambda every, state, key: state[key] - every[0][key])(states)[1:],
               "You took the first model as the base and left it out. No base is given: all belong to the average, and "
               "each gets a result."),
-        Wrong(lambda states: [{key: tensor - torch.stack([other[key] for other in states]).mean(0)
-                               for key, tensor in state.items()} for state in states],
-              "torch has no mean of whole numbers, and the counter is one. "
-              "It is no weight: carry it over as it is, and average the floating-point tensors alone."),
-        Wrong(_every_key,
-              "One dict with all models stacked. Asked is a list of state dicts, one a model."),
     ],
     hints=["For every key: the mean over the models. (toy_models.weights.average does that.)",
            "Then, model by model: state[key] - average[key].",

@@ -3,10 +3,10 @@ import math
 
 import torch
 
+from lessons import centring
 from lessons.interference.experiment import results, toy
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.merging import adaptive
-from toy_models.weights import average
 
 
 def _vectors():
@@ -136,25 +136,6 @@ def _of_models(function):
     return wrong
 
 
-def _of_every_key(finetuned):
-    """{key: θ_t − θ_avg (models, …)}, counters too."""
-    stacks = {key: torch.stack([state[key] for state in finetuned]) for key in finetuned[0]}
-    return {key: stack - stack.float().mean(0) for key, stack in stacks.items()}
-
-
-def _counters_too(finetuned):
-    centred = _of_every_key(finetuned)
-    return [{key: stack[i] for key, stack in centred.items()} for i in range(len(finetuned))]
-
-
-def _ending_in(*words):
-    """A wrong answer to 7.6 that leaves the keys out that end otherwise."""
-    def wrong(finetuned):
-        return [{key: tensor for key, tensor in state.items() if key.endswith(words)}
-                for state in _counters_too(finetuned)]
-    return wrong
-
-
 def _so_far(stack):
     return torch.stack([stack[i] - stack[:i + 1].mean(0) for i in range(len(stack))])
 
@@ -165,23 +146,6 @@ def _one_by_one(stack):
     for place in range(len(stack)):
         stack[place] = stack[place] - stack.mean(0)
     return stack
-
-
-def _with_counters(function):
-    """A wrong answer to 7.6 that is right but for the counters: function(counters (models,)) -> theirs."""
-    def wrong(finetuned):
-        name = "norm.num_batches_tracked"
-        counters = function(torch.stack([state[name] for state in finetuned]))
-        return [state | {name: counter} for state, counter in zip(toy.centred(finetuned), counters)]
-    return wrong
-
-
-def _all_but(left):
-    """A wrong answer to 7.6 that carries more over than counters: left(key, tensor) -> whether."""
-    def wrong(finetuned):
-        return [{key: state[key] if left(key, state[key]) else tensor for key, tensor in vector.items()}
-                for state, vector in zip(finetuned, toy.centred(finetuned))]
-    return wrong
 
 
 def _accuracies():
@@ -519,47 +483,15 @@ EXERCISES = [
             Wrong(_of_models(lambda stack: stack + stack.mean(0)), "You added the average. Subtract it."),
             Wrong(_of_models(_so_far),
                   "You subtracted the mean of the models seen so far. Finish the average first, then subtract it."),
-            Wrong(_ending_in("weight", "bias"),
-                  "The weights are right, and the counter is gone. Whole-number tensors are carried over as they are."),
-            Wrong(_ending_in("weight"),
-                  "Only the weights are there. Biases are parameters too, and counters are carried over as they are."),
-            Wrong(_with_counters(torch.zeros_like),
-                  "The counter became 0: whole-number tensors are no weights, and are carried over as they are."),
-            Wrong(_counters_too,
-                  "You subtracted the average from the counters too. They are no weights: each model keeps its own."),
-            Wrong(_with_counters(lambda counters: counters[:1].expand_as(counters)),
-                  "Every model got the first one's counter. Carry over each model's own."),
-            Wrong(_with_counters(lambda counters: counters[-1:].expand_as(counters)),
-                  "Every model got the last one's counter. Carry over each model's own."),
-            Wrong(_with_counters(lambda counters: counters.float().mean().expand_as(counters)),
-                  "You averaged the counters. They are no weights: carry over each model's own."),
-            Wrong(lambda finetuned: [average(finetuned) for _ in finetuned],
-                  "You returned the average once for every model. Asked is what leads from there to each of them."),
-            Wrong(lambda finetuned: [{key: torch.stack([state[key].float() for state in finetuned]).mean(0)
-                                      for key in finetuned[0]} for _ in finetuned],
-                  "That is the average itself, of the counters too. Asked is the way from there to each model, with "
-                  "its own counters."),
-            Wrong(_all_but(lambda key, tensor: "bias" in key),
-                  "You carried the biases over. They are parameters like the others: subtract their average too."),
-            Wrong(_all_but(lambda key, tensor: tensor.ndim < 2),
-                  "You centred the matrices alone. Vectors of weights have an average too: only whole-number tensors "
-                  "are carried over."),
+            *centring.MISTAKES,
             Wrong(_of_models(_one_by_one),
                   "The models changed while you were still averaging, so the average moved. Compute it once, from the "
                   "models as they were given."),
             Wrong(_of_models(lambda stack: stack - stack / len(stack)),
                   "You took off each model's own share of the average alone. The other models' shares are in it too."),
-            Wrong(lambda finetuned: toy.centred(finetuned)[0],
-                  "That is the first of them, alone. Asked is a list, one state dict a model."),
             Wrong(lambda finetuned: _of_models(lambda stack: stack - stack[0])(finetuned)[1:],
                   "You took the first model as the base and left it out. No base is given: all belong to the average, "
                   "and each gets a result."),
-            Wrong(lambda finetuned: [{key: tensor - torch.stack([state[key] for state in finetuned]).mean(0)
-                                      for key, tensor in one.items()} for one in finetuned],
-                  "torch has no mean of whole numbers, and the counter is one. It is no weight: carry it over as it "
-                  "is, and average the floating-point tensors alone."),
-            Wrong(_of_every_key,
-                  "One dict with all models stacked. Asked is a list of state dicts, one a model."),
         ],
         hints=[
             "For every floating-point key: the mean over the models.",
