@@ -24,8 +24,8 @@ MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in ALL for 
 
 
 def test_the_two_exercises_that_centre_models_know_the_same_common_mistakes():
-    for one in (find("7.6"), find("8.2")):
-        assert [wrong for wrong in one.wrong if wrong in centring.MISTAKES] == list(centring.MISTAKES)
+    for centre in (find("7.6"), find("8.2")):
+        assert [wrong for wrong in centre.wrong if wrong in centring.MISTAKES] == list(centring.MISTAKES)
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.id)

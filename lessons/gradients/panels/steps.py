@@ -1,5 +1,6 @@
-"""Panel (b): what remains of the gap after the formula, which is our term, and in the deeper notebook also after the
-paper's and after the paper's with its sign turned round; and the power of the step size with which each falls."""
+"""Panel (b) shows what remains of the gap after the formula, which is our term, and the power of the step size with
+which that falls. In the deeper notebook it shows the same after the paper's term, and after the paper's term with its
+sign turned round."""
 import functools
 
 import numpy as np
@@ -39,10 +40,10 @@ _SPLIT = """
 
 @view
 def term(sweep: xarray.Dataset, prediction=None):
-    """Panel (b) of the lesson: which share of the gap the formula leaves, against η; right, the power of η with which
-    the gap and what remains fall. α = ¼, cross-entropy, Spirals.
+    """Panel (b) of the lesson. The left chart shows which share of the gap the formula leaves, against η. The right one
+    shows the power of η with which the gap and what remains fall. Both are for α = ¼, cross-entropy and Spirals.
 
-    Controls: eta, network, k. The prediction, the power of the gap, is a star.
+    Controls: eta, network, k. The prediction is the power of the gap, which the chart marks with a star.
     """
     etas, asked = _etas(sweep), _asked(sweep)
     fixed = {name: asked[name] for name in ("alpha", "loss", "data")}
@@ -66,8 +67,8 @@ def term(sweep: xarray.Dataset, prediction=None):
 
 @view
 def gap(sweep: xarray.Dataset):
-    """Panel (b) of the deeper notebook: which share of the gap three terms leave, against η; right, the power of η with
-    which the lengths of the gap and of what they leave fall.
+    """Panel (b) of the deeper notebook. The left chart shows which share of the gap each of three terms leaves, against
+    η. The right one shows the power of η with which the lengths of the gap and of what they leave fall.
 
     Controls: eta, network, alpha, k, loss, data.
     """
@@ -132,7 +133,7 @@ def _charts(etas, with_printed=True):
 
 
 def _name(with_printed):
-    """How the second-order term is called: the lesson has no other beside it."""
+    """How the second-order term is called. The lesson has no other beside it, so there it is "the formula"."""
     return "our term" if with_printed else "the formula"
 
 
@@ -171,7 +172,7 @@ class _Measured:
 
 
 def _powers(etas, lengths):
-    """(η,) with which power of η a length falls around every step size; NaN where there is nothing."""
+    """(η,): the power of η with which a length falls around every step size. It is NaN where a length is 0."""
     return np.gradient(np.log(np.where(lengths > 0, lengths, np.nan)), np.log(etas))
 
 
@@ -183,8 +184,8 @@ def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float], wi
     """Which term explains the gap, in one sentence.
 
     Args:
-        shares: (η,) of the gap, what the terms leave, and the samples across a kink and the others; NaN where they were
-            not told apart.
+        shares: {name: (η,)}, as shares of the gap, of what each term leaves, and of what the samples across a kink and
+            all others add. The last two are NaN where these samples were not told apart.
         orders: the powers of η with which what the terms leave falls, over the smallest step sizes.
         with_printed: whether the paper's term is shown.
     """
@@ -205,8 +206,8 @@ def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float], wi
 # -- a table and a reading -------------------------------------------------------------------------
 
 def slopes_table(sweep: xarray.Dataset) -> Page:
-    """With which powers of η the gap, and what is left of it, fall: smallest and largest over data, losses and
-    k = 2, 3, 5, network by network and α by α."""
+    """The powers of η with which the gap and what is left of it fall. Each cell gives the smallest and the largest over
+    data, losses and k = 2, 3, 5. Every network has a row for every α."""
     columns = {"gap": "gap",
                "missed": "without our term",
                "missed_printed": "without the printed term",
@@ -238,7 +239,8 @@ def _span(powers):
 
 
 def reading_of_the_powers(sweep: xarray.Dataset) -> Page:
-    """What halving η does to the gap and to what the formula leaves of it: both smooth networks, losses and data."""
+    """What halving η does to the gap and to what the formula leaves of it, over both smooth networks, both losses and
+    both data sets."""
     numbers = steps.claim_3(sweep)
     powers = numbers["gap_power_least"], numbers["gap_power_most"]
     title = "Half the step size gives a quarter of the gap, in smooth networks and for small steps" if \

@@ -97,10 +97,10 @@ def together(raced: xarray.Dataset, others: xarray.Dataset) -> xarray.Dataset:
         ValueError: the sweeps differ in one of these, or in their tasks.
     """
     for what in ("suite", "profile", "seed"):
-        one, other = (sweep.attrs.get(what) for sweep in (raced, others))
-        if one != other:
+        first, second = (sweep.attrs.get(what) for sweep in (raced, others))
+        if first != second:
             raise ValueError(f"both sweeps must be of the same suite, profile and seed, but the {what} of the first is "
-                             f"{one}, and that of the second is {other}")
+                             f"{first}, and that of the second is {second}")
     tasks = [sweep.task.values.tolist() for sweep in (raced, others)]
     if tasks[0] != tasks[1]:
         raise ValueError(f"both sweeps must be of the same tasks, but the first has {', '.join(map(str, tasks[0]))}, "

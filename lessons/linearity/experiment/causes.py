@@ -1,6 +1,8 @@
-"""Why the half-way network's features are not the mix: kinks or curvature, a layer's own doing or handed on.
+"""Why the features of the network half-way between two others are not the mix of theirs.
 
-For every pair of chapter 1's finetuned networks, half-way, where the gap is largest.
+Two questions are asked of every layer. Is the difference due to kinks or to curvature? Does the layer make it, or do
+the layers below hand it on? Both are measured for every pair of chapter 1's finetuned networks half-way, at α = ½,
+where the gap is largest.
 """
 from dataclasses import dataclass
 
@@ -34,13 +36,14 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     Returns:
         A Dataset over pair (6), layer (4) and gates (3) with
         gap, own (pair, layer): 1 − cos to the mixed features, and between the ends;
-        kinks, curvature (pair, layer): the shares of what is missed, which sum to 1 (`algorithms.part_of`);
+        kinks, curvature (pair, layer): the shares of these two in what is missed, which sum to 1
+        (`algorithms.part_of`);
         curvature_gap (pair, layer, gates): 1 − cos to the mixed features where all three networks run with the same
         frozen gates;
-        handed_on (pair, layer): share of what a layer's *input* misses that the layers below had missed already, the
-        rest is its own cross term; nan in the first layer, where both are 0;
+        handed_on (pair, layer): of what a layer's *pre-activation* misses, the share that comes from what the layer
+        below misses. The rest is this layer's own cross term. In the first layer both are 0, so it is NaN there;
         repaired (pair, layer): the gap of the output when the half-way network is given the mixed features at this
-        layer; 0 at the output.
+        layer. At the output itself it is 0.
     """
     networks = {angle: network.state_dict() for angle, network in mlp.models(seed, device).items()}
     tests = {angle: data.load("rotated_mnist", "test", angle=angle).x[:settings.test_images] for angle in mlp.ANGLES}
@@ -92,7 +95,7 @@ def _gap(of_middle, of_i, of_j):
 
 
 def _handed_on(state_i, state_j, features, layer):
-    """The share of what a layer's input misses that comes from below."""
+    """The share that comes from the layer below, of what a layer's pre-activation misses."""
     if not layer:
         return float("nan")
     of_middle, of_i, of_j = (of_network[layer - 1] for of_network in features.values())
@@ -112,8 +115,11 @@ def _repaired(middle, features, layer):
 
 
 def summary(sweep: xarray.Dataset) -> dict[str, float]:
-    """What the chapter says of the causes, mean over pairs: the share of kinks and of what is handed on by layer, and
-    how much of the output's gap is left when a layer is repaired."""
+    """What the chapter says of the causes, as means over pairs.
+
+    Every layer but the first has the shares of kinks and of what is handed on. Every layer but the output has the share
+    of the output's gap that is left when it is repaired.
+    """
     numbers = {}
     left = sweep.repaired / sweep.gap.isel(layer=-1)
     for name in sweep.layer.values[1:]:
