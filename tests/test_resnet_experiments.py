@@ -429,6 +429,17 @@ def test_the_readings_say_this_sweeps_numbers(sweep):
     assert f"The network misses {share:.0%} in block 8" in page.text
     alone = of["alone"].sel(treatment="re-estimated")
     assert f"a single block misses {alone.min().item():.0%} to {alone.max().item():.0%}" in page.text
+    most = 100 * abs(of["alone"].sel(treatment="interpolated") - alone).max().item()
+    both = causes_panels.reading_of_both_treatments(causes_experiment.run("tiny")).text
+    assert f"by at most {most:.1f} points" in both and f"{share:.0%} with new ones" in both
+
+
+def test_pictures_that_differ_in_the_statistics_alone_say_these_first(sweep):
+    causes = causes_experiment.run("tiny")
+    for draw, measured in ((panels.figure_16, sweep), (causes_panels.growth, causes), (causes_panels.pooled, causes)):
+        for treatment in ("interpolated", "re-estimated"):
+            html, statistics = draw(measured, treatment).data, panels.STATISTICS[treatment]
+            assert f'alt="With {statistics}, ' in html and f">{statistics[0].upper()}{statistics[1:]}. " in html
 
 
 def test_a_mean_over_the_pixels_makes_the_gap_smaller_behind_every_block():
@@ -436,8 +447,9 @@ def test_a_mean_over_the_pixels_makes_the_gap_smaller_behind_every_block():
     of = causes_experiment.summary(causes_experiment.run("full"))
     smaller = of["pooled"] < of["share"]
     assert smaller.sel(treatment="re-estimated").all() and not smaller.sel(treatment="interpolated", block=4)
-    text = causes_panels.reading_of_growth(causes_experiment.run("full")).text
-    assert "gap smaller after all of the seven blocks" in text and "it would do that after 6." in text
+    for treatment, fewer in (("re-estimated", "all"), ("interpolated", "6")):
+        text = causes_panels.reading_of_pooling(causes_experiment.run("full"), treatment).text
+        assert f"gap smaller after {fewer} of the seven blocks" in text
 
 
 def test_an_order_within_its_error_is_not_told(sweep):

@@ -3,10 +3,11 @@ import xarray
 from matplotlib.ticker import MultipleLocator
 
 from lessons.kit import plotting
-from lessons.kit.page import Markup, Page, reading, said
+from lessons.kit.page import Page, capital, reading, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, Look, still
 from lessons.kit.sweep import caption
-from lessons.resnet.experiment.causes import TREATMENTS, summary
+from lessons.resnet.experiment.causes import summary
+from lessons.resnet.panels.pairs import STATISTICS
 
 _LOOKS = {"share": ("the midpoint", Look(BLUE, "o")),
           "alone": ("one block alone, with the exact mix as its input", Look(ORANGE, "s")),
@@ -35,8 +36,7 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
         at_block = {name: abs(values.sel(block=block).item()) for name, values in means.items()}
         numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}; repaired here, {left:.0%} of block 8's
                                gap remains""", block=block, **at_block))
-    alt = f"The gap as a share of the distance between the endpoints, mean over the pairs. {'; '.join(numbers)}."
-    return plotting.show(fig, alt, caption(sweep) + _below(treatment))
+    return plotting.show(fig, _told(treatment, numbers), _below(sweep, treatment))
 
 
 @still
@@ -51,8 +51,7 @@ def pooled(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     numbers = [said("block {block}: {share:.1%}, with pixels averaged {pooled:.1%}", block=block,
                     **{name: means[name].sel(block=block).item() for name in ("share", "pooled")})
                for block in sweep.block.values]
-    alt = f"The gap as a share of the distance between the endpoints, mean over the pairs. {'; '.join(numbers)}."
-    return plotting.show(fig, alt, caption(sweep) + _below(treatment))
+    return plotting.show(fig, _told(treatment, numbers), _below(sweep, treatment))
 
 
 def _curves(ax, means, names):
@@ -66,9 +65,15 @@ def _curves(ax, means, names):
     ax.grid(False, axis="x")
 
 
-def _below(treatment):
-    """The end of a caption."""
-    return f" At the midpoint, mean over the pairs, BatchNorm statistics {treatment}."
+def _told(treatment, numbers):
+    """An alternative text."""
+    return (f"With {STATISTICS[treatment]}, the gap as a share of the distance between the endpoints, mean over the "
+            f"pairs. {'; '.join(numbers)}.")
+
+
+def _below(sweep, treatment):
+    """A caption."""
+    return f"{capital(STATISTICS[treatment])}. {caption(sweep)} At the midpoint, mean over the pairs."
 
 
 def reading_of_blame(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
@@ -91,35 +96,38 @@ def reading_of_pooling(sweep: xarray.Dataset, treatment: str = "re-estimated") -
     smaller = int((averaged < share).isel(block=slice(0, -1)).sum())
     helps = averaged.sel(block=8).item() < share.sel(block=8).item()
     return reading("The mean over the pixels makes the gap smaller" if helps else "What does the mean do?", """
-        It takes the gap in the last block from {share:.0%} to {averaged:.0%} of the distance between the endpoints, and
-        it would make the gap smaller after {fewer} of the seven blocks before it, too. A possible reason is that the
-        mean keeps what the pixels have in common, and lets their errors cancel.""", share=share.sel(block=8).item(),
+        With {statistics}, it takes the gap in the last block from {share:.0%} to {averaged:.0%} of the distance between
+        the endpoints, and it would make the gap smaller after {fewer} of the seven blocks before it, too. A possible
+        reason is that the mean keeps what the pixels have in common, and lets their errors cancel.""",
+                   statistics=STATISTICS[treatment], share=share.sel(block=8).item(),
                    averaged=averaged.sel(block=8).item(), fewer="all" if smaller == 7 else smaller)
 
 
-def reading_of_growth(sweep: xarray.Dataset) -> Page:
-    """What the operations say, under both treatments."""
-    means = summary(sweep)
-    anew = {name: values.sel(treatment="re-estimated") for name, values in means.items()}
-    share, pooled = (anew[name].sel(block=8).item() for name in ("share", "pooled"))
-    total = anew["alone"].sum().item()
-    smaller = (means["pooled"] < means["share"]).isel(block=slice(0, -1)).sum("block")
-    fewer = {name: "all" if count == 7 else str(count) for name, count in
-             zip(TREATMENTS, smaller.sel(treatment=list(TREATMENTS)).values)}
+def reading_of_growth(sweep: xarray.Dataset, treatment: str = "re-estimated") -> Page:
+    """What a block misses by itself, what the network misses, and what repairs leave."""
+    means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
+    share, total = means["share"].sel(block=8).item(), means["alone"].sum().item()
     lost = " The sum need not equal the network’s gap, because each block has another distance." \
         if total > share else ""
-    return reading("What you should have seen", Markup("""
-        <b>Every block adds a gap and passes on earlier ones.</b> In the first picture, given the mix, a
-        single block misses {least:.0%} to {most:.0%} of the distance between the endpoints. The network misses
-        {share:.0%} in block 8, and all eight blocks by themselves add up to {total:.0%}.{lost} Repaired in block 4,
-        the network still has {left_4:.0%} of block 8's gap, and repaired in block 7 {left_7:.0%}. <b>A mean over the
-        pixels {makes} the gap after the last block.</b> It takes the share in block 8 from {share:.0%} to
-        {pooled:.0%}, and it would make the gap smaller after {fewer} of the seven blocks before (statistics
-        estimated anew). With interpolated statistics, in the next picture, it would do that after {fewer_mixed}."""),
-        least=anew["alone"].min().item(), most=anew["alone"].max().item(), share=share, total=total, lost=lost,
-        left_4=anew["left"].sel(block=4).item(), left_7=anew["left"].sel(block=7).item(),
-        pooled=pooled, makes="lessens" if pooled < share else "does not lessen", fewer=fewer["re-estimated"],
-        fewer_mixed=fewer["interpolated"])
+    return reading("Every block adds a gap and passes on earlier ones", """
+        With {statistics} and given the mix, a single block misses {least:.0%} to {most:.0%} of the distance between
+        the endpoints. The network misses {share:.0%} in block 8, and all eight blocks by themselves add up to
+        {total:.0%}.{lost} Repaired in block 4, the network still has {left_4:.0%} of block 8's gap, and repaired in
+        block 7 {left_7:.0%}.""", statistics=STATISTICS[treatment], least=means["alone"].min().item(),
+                   most=means["alone"].max().item(), share=share, total=total, lost=lost,
+                   left_4=means["left"].sel(block=4).item(), left_7=means["left"].sel(block=7).item())
+
+
+def reading_of_both_treatments(sweep: xarray.Dataset) -> Page:
+    """How far apart the two treatments are, in the last block and in what single blocks miss."""
+    means = summary(sweep)
+    last = means["share"].sel(block=8)
+    change = means["alone"].sel(treatment="interpolated") - means["alone"].sel(treatment="re-estimated")
+    return reading("How much do the statistics change here?", """
+        In block 8 the gap is {mixed:.0%} of the distance between the endpoints with interpolated statistics, and
+        {anew:.0%} with new ones. What a single block misses by itself differs by at most {most:.1f} points between the
+        two.""", mixed=last.sel(treatment="interpolated").item(), anew=last.sel(treatment="re-estimated").item(),
+                   most=100 * abs(change).max().item())
 
 
 def reading_of_kinks(sweep: xarray.Dataset) -> Page:

@@ -5,7 +5,7 @@ import xarray
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import WIDE, Difference, error_of_share, with_reach
-from lessons.kit.page import Markup, Page, folded, reading, said, table
+from lessons.kit.page import Markup, Page, capital, folded, reading, said, table
 from lessons.kit.plotting import BLUE, GREEN, GREY, MARKERS, RED, WithQuartiles, still
 from lessons.kit.sweep import at, caption, names
 from lessons.kit.view import (
@@ -510,11 +510,12 @@ def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
     medians = part.coef_median.sel(alpha=list(lines.SHOWN_ALPHAS))
     first = medians.sel(layer="block 1")
     last = medians.sel(layer="block 8")
-    alt = said("""coef for {pairs} pairs and {layers} layers at three α. Its median runs from {first_least:.2f} …
-                  {first_most:.2f} in block 1 to {last_least:.2f} … {last_most:.2f} in block 8.""",
-               pairs=len(pairs), layers=len(layers), first_least=first.min().item(), first_most=first.max().item(),
-               last_least=last.min().item(), last_most=last.max().item())
-    return plotting.show(fig, alt, caption(part) + " Markers: median; bars: quartiles over the images.")
+    alt = said("""With {statistics}, coef for {pairs} pairs and {layers} layers at three α. Its median runs from
+                  {first_least:.2f} … {first_most:.2f} in block 1 to {last_least:.2f} … {last_most:.2f} in block 8.""",
+               statistics=STATISTICS[treatment], pairs=len(pairs), layers=len(layers), first_least=first.min().item(),
+               first_most=first.max().item(), last_least=last.min().item(), last_most=last.max().item())
+    return plotting.show(fig, alt, f"{capital(STATISTICS[treatment])}. {caption(part)} Markers: median; bars: "
+                                   "quartiles over the images.")
 
 
 def _under(sweep, treatment):
