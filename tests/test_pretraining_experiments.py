@@ -414,6 +414,9 @@ def test_the_theorems_figures_have_words_with_the_sweeps_numbers(of_curvature):
     times = of_curvature.largest * of_curvature.distance_squared / 8 / np.abs(of_curvature.deviation)
     words = words_of(panels.curvature.slack, of_curvature)
     assert f"40 pairs: the bound is {times.min().item():.1f} to {times.max().item():,.0f} times" in words
+    name = str(of_curvature.name.values[of_curvature.checkpoint.values[int(np.argmax(times.values))]])
+    read = panels.curvature.reading_of_a_pair(of_curvature).text
+    assert f"began from “{name}”" in read and f"the bound is {times.max().item():,.0f} times δ" in read
     words = words_of(panels.curvature.predicted, of_curvature)
     assert f"largest curvature: {times.median().item():.2f} times the measured size in the median" in words
     wrong = (of_curvature.half_way * of_curvature.deviation < 0).sum().item()

@@ -5,7 +5,7 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.noise import Difference
 from lessons.kit.page import Page, minus, paragraph, reading, said, table
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, Look, still
+from lessons.kit.plotting import COLOURS, GREY, MARKERS, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
 from lessons.pretraining.experiment import curvature
@@ -15,8 +15,6 @@ NAMES = {"loss": "the loss",
          "loss, smooth": "the loss, smooth ReLU",
          "logit": "the right class's logit",
          "logit, smooth": "the right class's logit, smooth ReLU"}
-SECOND = Look(ORANGE, "^")
-MEASURED = Look(BLUE, "o")
 _PARTS = ("deviation", "second", "bound")
 _DASHED = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "marker": ""}  # where both sides are equal
 
@@ -137,37 +135,53 @@ def _scale(value):
 
 @still
 def slack(sweep: xarray.Dataset):
-    """Left, δ of all pairs beside the bound; right, beside the second-order term at the checkpoint and half-way."""
+    """Left, δ of all pairs beside the bound; right, beside the second-order term at the checkpoint (hollow) and
+    half-way (filled)."""
     fig, (left, right) = plotting.figure(2, height=4.8)
-    delta = np.abs(sweep.deviation.values)
-    bound = curvature.predictors(sweep)["product"]
-    times = bound / delta
-    for number in range(sweep.sizes["which"]):
-        mine, look = sweep.checkpoint.values == number, _look(number)
-        label = f"{str(sweep.name.values[number])}, λmax {sweep.largest.values[mine][0]:.3g}"
-        left.scatter(bound[mine], delta[mine], s=28, color=look.colour, marker=look.marker, label=label)
-    ends = np.array([min(delta.min(), bound.min()) / 1.5, bound.max() * 1.5])
-    left.plot(ends, ends, **_DASHED)
-    left.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    times = curvature.predictors(sweep)["product"] / np.abs(sweep.deviation.values)
+    _bounds(left, sweep)
     left.set_title(f"The bound: median {np.median(times):.0f} times δ")
-    for values, look, label in ((sweep.at_start, SECOND, "Hessian at the checkpoint"),
-                                (sweep.half_way, MEASURED, "Hessian half-way between the two")):
-        right.scatter(values, sweep.deviation, s=22, color=look.colour, marker=look.marker, alpha=0.8, label=label)
-    both = np.concatenate([sweep.at_start.values, sweep.half_way.values])
-    line = np.linspace(min(both.min(), 0), both.max(), 500)
-    right.plot(line, line, **_DASHED)
-    right.set(xlabel="⅛·dᵀHd (nats)", ylabel="measured, with its sign (nats)",
-              title="The curvature along the line itself")
-    for scale in (right.set_xscale, right.set_yscale):  # from −0.001 to 0.001 linear, beyond it logarithmic
-        scale("symlog", linthresh=1e-3)
-    right.legend(loc="upper left")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2,
+               title="both charts: pretraining, and the largest curvature at the checkpoint")
+    _second_orders(right, sweep)
     alt = said("""{pairs} pairs: the bound is {least:.1f} to {most:,.0f} times the measured δ, median {median:.0f}. The
                   second-order term along the line is, in the median, {start:.2f} times the measured value with the
                   Hessian at the checkpoint and {half_way:.2f} times with the Hessian half-way.""",
                pairs=sweep.sizes["pairs"], least=np.min(times), most=np.max(times), median=np.median(times),
                start=np.median(sweep.at_start / sweep.deviation), half_way=np.median(sweep.half_way / sweep.deviation))
-    return plotting.show(fig, alt, caption(sweep) + " Dashed: both sides equal.")
+    return plotting.show(fig, alt, caption(sweep) + " Each mark is a pair of networks. Dashed: both sides equal. "
+                                                    "Right: linear from −0.001 to 0.001, logarithmic beyond.")
+
+
+def _bounds(ax, sweep):
+    """δ of all pairs over the bound, marked by checkpoint."""
+    delta, bound = np.abs(sweep.deviation.values), curvature.predictors(sweep)["product"]
+    for number in range(sweep.sizes["which"]):
+        mine, look = sweep.checkpoint.values == number, _look(number)
+        label = f"{str(sweep.name.values[number])}, λmax {sweep.largest.values[mine][0]:.3g}"
+        ax.scatter(bound[mine], delta[mine], s=28, color=look.colour, marker=look.marker, label=label)
+    ends = np.array([min(delta.min(), bound.min()) / 1.5, bound.max() * 1.5])
+    ax.plot(ends, ends, **_DASHED)
+    ax.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)")
+
+
+def _second_orders(ax, sweep):
+    """δ of all pairs over the second-order term, marked by checkpoint: hollow with its Hessian, filled half-way."""
+    for values, filled, label in ((sweep.at_start.values, False, "hollow: Hessian at the checkpoint"),
+                                  (sweep.half_way.values, True, "filled: Hessian half-way between the two")):
+        for number in range(sweep.sizes["which"]):
+            mine, look = sweep.checkpoint.values == number, _look(number)
+            ax.scatter(values[mine], sweep.deviation.values[mine], s=24, marker=look.marker, edgecolors=look.colour,
+                       facecolors=look.colour if filled else "none")
+        ax.scatter([], [], s=24, edgecolors=GREY, facecolors=GREY if filled else "none", label=label)
+    both = np.concatenate([sweep.at_start.values, sweep.half_way.values])
+    line = np.linspace(min(both.min(), 0), both.max(), 500)
+    ax.plot(line, line, **_DASHED)
+    ax.set(xlabel="second-order term, ⅛·dᵀHd (nats)", ylabel="measured δ, with its sign (nats)",
+           title="The curvature along the line itself")
+    for scale in (ax.set_xscale, ax.set_yscale):  # from −0.001 to 0.001 linear, beyond it logarithmic
+        scale("symlog", linthresh=1e-3)
+    ax.legend(loc="upper left")
 
 
 _BENT = {"product": "largest curvature", "at_start": "along the line, at the checkpoint",
@@ -275,6 +289,23 @@ def how_fast(sweep: xarray.Dataset) -> Page:
         powers = curvature.exponents(sweep.scaled_deviation.sel(function=name))
         rows.append((NAMES[name], *("sign" if np.isnan(power) else f"{power:.1f}" for power in powers)))
     return table(("δ falls with the power, from s =", *map(_scale, scales[:-1])), rows)
+
+
+def reading_of_a_pair(sweep: xarray.Dataset) -> Page:
+    """How to read the marks of `slack`, with the pair whose bound is the most times its δ."""
+    times = curvature.predictors(sweep)["product"] / np.abs(sweep.deviation.values)
+    pair = sweep.isel(pairs=int(times.argmax()))
+    bound, delta, start, half_way = (
+        minus(np.format_float_positional(value, precision=2, fractional=False, trim="-"))
+        for value in (times.max() * abs(pair.deviation.item()), abs(pair.deviation.item()), pair.at_start.item(),
+                      pair.half_way.item()))
+    return reading("How to read a mark", """
+        Find the mark farthest below the dashed line in the left chart. It is a pair that began from “{name}”. Its bound
+        is {bound} nats and its measured δ {delta} nats, so the bound is {times:,.0f} times δ. In the right chart this
+        pair has two marks at one height. The hollow one is at {start} nats, where the Hessian is taken at the
+        checkpoint, and the filled one at {half_way} nats, where it is taken half-way.""",
+                   name=str(sweep.name.values[pair.checkpoint.item()]), bound=bound, delta=delta, times=times.max(),
+                   start=start, half_way=half_way)
 
 
 def reading_of_slack(sweep: xarray.Dataset) -> Page:
