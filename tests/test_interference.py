@@ -406,7 +406,7 @@ def test_how_far_an_adaptation_went(adapted):
     assert adaptation.within_reach(adapted.assign(lr=0.2)) == 2
     assert 0 <= adaptation.at_the_border(adapted) <= 1
     said = panels.adaptation.reading({"small": adapted}).text
-    assert "By step 4" in said and "95 % over tasks" in said
+    assert "(step 4)" in said and "95 % interval over tasks" in said and "small, AdaMerging + CART: " not in said
 
 
 def test_the_planes_lead_is_over_the_better_line(plane_sweep):
@@ -414,7 +414,8 @@ def test_the_planes_lead_is_over_the_better_line(plane_sweep):
     means = plane_sweep.test.mean("task")
     assert apart == pytest.approx(float(means[0] - means.sel(line=line))) and means.sel(line=line) == means[1:].max()
     said = panels.plane.reading({"small": plane_sweep}).text
-    assert f"{apart:+.3f} ± {half:.3f}" in said
+    assert f"{100 * abs(apart):.1f} points" in said and f"(± {100 * half:.1f})" in said
+    assert f"the plane: a {float(plane_sweep.best.sel(line='anywhere', coordinate='common')):g}, " in said
 
 
 def test_an_adaptation_starts_from_what_held_out_images_chose(suite, sweep):
@@ -889,12 +890,12 @@ def test_the_ledgers_adaptation_is_told_by_suite_and_method(monkeypatch):
                   ", entropy in the end": [0.71, 0.68], ", collapse in the end": [0.2, 0.2]}
         numbers |= {f"{suite}: {method}{name}": values for name, values in ledger.items()}
     monkeypatch.setattr(claims, "measured", lambda: {"CART-9": numbers})
-    first, *_, note = panels.adaptation.in_the_ledger().text.splitlines()
-    assert first.startswith(f"{suite}, AdaMerging: ") and "0.900 … 0.950" in first and "in nats -0.12 … -0.09" in first
-    assert "in points -2.0 … +1.0" in first and first.endswith(" 20%")
-    assert f"on {suite} +0.5 … +1.1 points, mean +0.8 ± 3.8 over 2 seeds (that it is ahead: cannot be told" in note
-    assert "1 of 2 tell it from 0" in note
-    assert "with AdaMerging -9.0 … -5.0, with AdaMerging + CART -10.0 … +1.0." in note
+    first, _, note, lead, _ = panels.adaptation.in_the_ledger().text.splitlines()
+    assert first.startswith("CIFAR-100, 8 tasks, AdaMerging: ") and "0.900 … 0.950" in first
+    assert "in nats −0.12 … −0.09" in first and "in points −2.0 … +1.0" in first and first.endswith(" 20%")
+    assert "over 2 seeds: with AdaMerging −9.0 … −5.0, with AdaMerging + CART −10.0 … +1.0." in note
+    assert lead.startswith("CIFAR-100, 8 tasks: seeds 2, ahead by, in points +0.5 … +1.1, ")
+    assert "+0.8 ± 3.8, verdict within the noise" in lead and lead.endswith("1 of 2")
 
 
 def test_an_empty_ledger_is_said(monkeypatch):

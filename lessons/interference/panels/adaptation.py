@@ -6,6 +6,7 @@ import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.adaptation import ADAPTED, REACH, at_the_border, within_reach
+from lessons.interference.panels.comparison import SUITES
 from lessons.interference.panels.methods import title_of, with_reach
 from lessons.kit import claims, page
 from lessons.kit.noise import told
@@ -87,76 +88,94 @@ def finding_of_adapting(method: str, part: xarray.Dataset) -> str:
     return f"{certain}, and {'more' if change.mean() > 0 else 'less'} often right"
 
 
+READ = ("", "entropy, in nats", "accuracy at first", "highest", "early", "in the end", "change, in points",
+        "λ at 0 or 1 in the end")
+
+
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
-    """What adaptation did to entropy and to accuracy, with these sweeps' numbers."""
-    parts = []
-    for sweep in sweeps.values():
-        both = "; ".join(_what_happened(sweep, method) for method in ADAPTED)
-        ends = sweep.accuracy.isel(step=-1)
-        lead = (ends.sel(adapted="adamerging_cart") - ends.sel(adapted="adamerging")).values
-        half = results.interval(lead)
-        parts.append(said(
-            """On {suite}: {both}. That it ends higher with CART's vectors: {verdict} ({lead:+.3f} ± {half:.3f}, 95 %
-               over tasks). {on_the_way}""",
-            suite=sweep.attrs["suite"], both=both, verdict=told(lead.mean(), half / 2).lower(), lead=lead.mean(),
-            half=half, on_the_way=_on_the_way(sweep)))
-    return page.reading("What adaptation did", "{text}", text=" ".join(parts))
+    """What adaptation did to entropy and to accuracy: the finding, and a table with these sweeps' numbers."""
+    rows = [_read(sweep, method) for sweep in sweeps.values() for method in ADAPTED]
+    finding = " ".join(_finding_on(sweep) for sweep in sweeps.values())
+    lead = " ".join(_lead_on(sweep) for sweep in sweeps.values())
+    below = said(
+        """Accuracy: share of the single networks', mean over tasks. Early: the last step looked at by which no λ can
+           have moved by more than about {reach:g}, as far as in the sources' 500 steps of 0.001. ±: the 95 % interval
+           over tasks. AdaMerging's λ are held between 0 and 1; CART's are free.""",
+        reach=REACH)
+    made = page.table(READ, rows, before=page.paragraph(page.bold(finding)),
+                      after=page.paragraph(lead) + page.quiet(below))
+    return Page(f"{finding}\n{made.text}\n{lead}\n{below}", made.page)
 
 
-def _what_happened(sweep, method):
-    of_method = sweep.sel(adapted=method)
-    entropy = of_method.entropy.values
-    accuracy = of_method.accuracy.mean("task").values
-    change = (of_method.accuracy.isel(step=-1) - of_method.accuracy.isel(step=0)).values
-    return said(
-        """{method} takes the entropy from {entropy_first:.2f} to {entropy_last:.2f} nats and the accuracy from
-           {accuracy_first:.3f} to {accuracy_last:.3f}, a change of {change:+.3f} ± {half:.3f} (highest on the way:
-           {highest:.3f})""",
-        change=change.mean(),
-        half=results.interval(change),
-        method=title_of(method),
-        entropy_first=entropy[0],
-        entropy_last=entropy[-1],
-        accuracy_first=accuracy[0],
-        accuracy_last=accuracy[-1],
-        highest=accuracy.max())
+def _finding_on(sweep):
+    """What certainty did to the accuracy on one suite, in one sentence where both methods agree."""
+    both = {finding_of_adapting("each of the two methods", sweep.sel(adapted=method)) for method in ADAPTED}
+    each = [finding_of_adapting(title_of(method), sweep.sel(adapted=method)) for method in ADAPTED]
+    return f"On {sweep.attrs['suite']}, {both.pop() if len(both) == 1 else '; '.join(each)}."
 
 
-def _on_the_way(sweep):
-    """Whether the longer way explains the fall."""
-    of_method = sweep.sel(adapted="adamerging")
-    step = within_reach(sweep)
-    mean = of_method.accuracy.mean("task")
-    return said(
-        """By step {step}, when no λ can have moved by more than about {reach:g}, as far as in the sources' 500 steps of
-           0.001, AdaMerging has gone from {first:.3f} to {then:.3f}. In the end {border:.0%} of its λ are at 0 or 1,
-           where they are held; CART's are free.""",
-        step=step,
-        reach=REACH,
-        first=mean.sel(step=0).item(),
-        then=mean.sel(step=step).item(),
-        border=at_the_border(sweep))
+def _read(sweep, method):
+    """A row of the table: one method on one suite."""
+    part = sweep.sel(adapted=method)
+    entropy, accuracy, early = part.entropy.values, part.accuracy.mean("task"), within_reach(sweep)
+    change = (part.accuracy.isel(step=-1) - part.accuracy.isel(step=0)).values
+    return (f"{sweep.attrs['suite']}, {title_of(method)}",
+            f"{entropy[0]:.2f} → {entropy[-1]:.2f}",
+            f"{accuracy.values[0]:.3f}",
+            f"{accuracy.values.max():.3f}",
+            f"{accuracy.sel(step=early).item():.3f} (step {early})",
+            f"{accuracy.values[-1]:.3f}",
+            _points(change.mean(), results.interval(change)),
+            f"{at_the_border(sweep):.0%}" if method == "adamerging" else "free")
+
+
+def _lead_on(sweep):
+    """Whether AdaMerging ends higher with CART's vectors on one suite, in a sentence."""
+    ends = sweep.accuracy.isel(step=-1)
+    lead = (ends.sel(adapted="adamerging_cart") - ends.sel(adapted="adamerging")).values
+    half = results.interval(lead)
+    words = {"ahead": "ahead of", "behind": "behind", "within the noise": "within the noise of"}
+    return said("On {suite}, AdaMerging + CART ends {where} AdaMerging ({points} points).", suite=sweep.attrs["suite"],
+                where=words[_verdict(lead.mean(), half)], points=_points(lead.mean(), half))
+
+
+def _points(mean, half):
+    return page.minus(f"{100 * mean:+.1f} ± {100 * half:.1f}")
+
+
+def _verdict(mean, half):
+    """Whether a lead, with half its 95 % interval, is one."""
+    return {"Agrees": "ahead", "Does not agree here": "behind"}.get(told(mean, half / 2), "within the noise")
 
 
 # -- the ledger ------------------------------------------------------------------------------------
 
-HEAD = ("", "accuracy at first, share of the single models'", "entropy, change in nats",
+HEAD = ("suite, method", "accuracy at first, share of the single models'", "entropy, change in nats",
         "accuracy, change in points", "predictions on the most frequent class, in the end")
+LEADS = ("suite", "seeds", "ahead by, in points", "mean, with the 95 % interval over seeds", "verdict",
+         "seeds that tell it from 0 by themselves")
 
 
 def in_the_ledger() -> Page:
-    """A table: what adaptation did over the ledger's seeds on the real data, and how far ahead CART's ends."""
+    """Two tables: what adaptation did over the ledger's seeds on the real data, and how far ahead CART's ends."""
     numbers = claims.measured().get("CART-9", {})
-    suites = [name for name in IN_THE_LEDGER.values() if f"{name}: with CART over without" in numbers]
-    rows = [_row(numbers, suite, method) for suite in suites for method in ADAPTED]
-    note = "The ledger has no numbers yet."
-    if suites:
-        note = said(
-            """AdaMerging + CART ends ahead of AdaMerging by (below 0: behind): {leads}. The table shows the smallest
-               and the largest value over the ledger's seeds, on the real data. {of_the_vit}""",
-            leads="; ".join(_lead(numbers, suite) for suite in suites), of_the_vit=_of_the_vit(numbers))
-    made = page.table(HEAD, rows, after=page.quiet(note))
-    return Page(f"{made.text}\n{note}", made.page)
+    suites = {name: SUITES[suite] for suite, name in IN_THE_LEDGER.items()
+              if f"{name}: with CART over without" in numbers}
+    if not suites:
+        return Page("The ledger has no numbers yet.", page.quiet("The ledger has no numbers yet."))
+    note = said(
+        """Smallest and largest value over the ledger's seeds, on the real data. Evenly spread predictions would put
+           10 % on each class of the MLPs, and 20 % on each of the ResNets'. {of_the_vit}""",
+        of_the_vit=_of_the_vit(numbers))
+    what = page.table(HEAD, [_row(numbers, name, title, method) for name, title in suites.items()
+                             for method in ADAPTED], after=page.quiet(note))
+    below = said(
+        """Below 0: behind. Each seed has eight tasks. In the last column are the seeds on which the 95 % interval over
+           these tasks excludes 0.""")
+    leads = page.table(LEADS, [_lead(numbers, name, title) for name, title in suites.items()],
+                       before=page.paragraph(page.bold("Does AdaMerging + CART end ahead of AdaMerging?")),
+                       after=page.quiet(below))
+    return Page(f"{what.text}\n{note}\n{leads.text}\n{below}", what.page + leads.page)
 
 
 def _of_the_vit(numbers):
@@ -165,37 +184,34 @@ def _of_the_vit(numbers):
     if not all(map(len, changes.values())):
         return ""
     each = ", ".join(f"with {title_of(method)} {_span(change, '+.1f')}" for method, change in changes.items())
-    return f"The accuracy of the small ViT of chapter 12 changed meanwhile, in points: {each}."
+    seeds = len(changes["adamerging"])
+    return f"The accuracy of the small ViT of chapter 12 changed, in points over {seeds} seeds: {each}."
 
 
-def _row(numbers, suite, method):
+def _row(numbers, name, title, method):
     """What adaptation did on one suite with one method."""
     def by_seed(what):
-        return np.array(numbers[f"{suite}: {method}, {what}"])
+        return np.array(numbers[f"{name}: {method}, {what}"])
 
     entropy = by_seed("entropy in the end") - by_seed("entropy at first")
     accuracy = by_seed("in the end") - by_seed("at first")
-    return (f"{suite}, {title_of(method)}",
+    return (f"{title}, {title_of(method)}",
             _span(by_seed("at first"), ".3f"),
             _span(entropy, "+.2f"),
             _span(100 * accuracy, "+.1f"),
             _span(by_seed("collapse in the end"), ".0%"))
 
 
-def _lead(numbers, suite):
-    """By how much AdaMerging + CART ends ahead on one suite."""
-    lead = 100 * np.array(numbers[f"{suite}: with CART over without"])
-    intervals = np.abs(numbers[f"{suite}: with CART over without, in intervals"])
-    surely = (intervals > 1).sum()
-    seeds = len(lead)
-    half = results.interval(lead) if seeds > 1 else np.inf
-    verdict = told(lead.mean(), half / 2).lower()
-    return (f"on {suite} {_span(lead, '+.1f')} points, mean {lead.mean():+.1f} ± {half:.1f} over {seeds} seeds "
-            f"(that it is ahead: {verdict}; over the tasks of one seed, {surely} of {seeds} tell it from 0)")
+def _lead(numbers, name, title):
+    """By how much AdaMerging + CART ends ahead on one suite: a row."""
+    lead = np.array(numbers[f"{name}: with CART over without"])
+    surely = (np.abs(numbers[f"{name}: with CART over without, in intervals"]) > 1).sum()
+    half = results.interval(lead) if len(lead) > 1 else np.inf
+    return (title, str(len(lead)), _span(100 * lead, "+.1f"), _points(lead.mean(), half), _verdict(lead.mean(), half),
+            f"{surely} of {len(lead)}")
 
 
 def _span(values, form):
     """The smallest and the largest value, or one number where they look the same."""
-    low = f"{min(values):{form}}"
-    high = f"{max(values):{form}}"
+    low, high = (page.minus(f"{value:{form}}") for value in (min(values), max(values)))
     return low if low == high else f"{low} … {high}"
