@@ -371,21 +371,37 @@ def test_the_pictures_of_forgetting_hold_their_numbers(made_up_forgetting):
         page = picture(made_up_forgetting).data
         assert "Not MNIST!" in page and "θ₀ − τ: 0.050" in page
     text = panels.reading_of_forgetting(made_up_forgetting).text
-    assert "right for 5.0%" in text and "95%" in text and "<i>" not in text
+    assert text.startswith("What was measured.") and "right for 5.0%" in text and "95%" in text and "<b>" not in text
     parted = made_up_forgetting.copy(deep=True)
     parted["read_out"].loc[{"angle": 22.5, "network": "θ₀"}] = 0.9
     text = panels.reading_of_forgetting(parted.assign_attrs(test_images=10_000)).text
-    assert "θ₀ is +85.0 ±" in text and "the seven others it is +75.0 ±" in text and "was +80.0 ±" in text
+    near, *_, rest, _ = (line for line in text.splitlines() if "in points" in line)
+    assert near.startswith("22.5°: ") and "in points +85.0 ±" in near
+    assert rest.startswith("mean without 22.5°: ") and "in points +75.0 ±" in rest
+    assert text.count("it reads less from θ₀ − τ than from θ₀") == 2
     found = forgetting.claims(made_up_forgetting)["CTL-13"]
     single = parted.copy(deep=True)
     single["read_out"].loc[{"angle": 90.0, "network": "θ₀"}] = 0.0
-    assert "and between −5.0 and +75.0 on single ones" in panels.reading_of_forgetting(single).text
+    text = panels.reading_of_forgetting(single).text
+    assert any(line.startswith("90°: ") and "in points −5.0 ±" in line for line in text.splitlines())
     assert found["read_out_lost"] == pytest.approx(0.75) and found["again_pretrained"] == pytest.approx(0.8)
 
 
 def test_a_reading_of_forgetting_does_not_tell_a_difference_within_its_error(made_up_forgetting):
     alike = made_up_forgetting.assign(read_out=made_up_forgetting.read_out * 0 + 0.8)
-    assert "points, which is within the noise. Look" in panels.reading_of_forgetting(alike).text
+    text = panels.reading_of_forgetting(alike).text
+    assert text.count("the difference between θ₀ − τ and θ₀ is within the noise") == 2
+
+
+def test_a_reading_of_forgetting_leads_with_what_its_numbers_carry(made_up_forgetting):
+    known = made_up_forgetting.assign_attrs(test_images=10_000)
+    known = changed(changed(known, "again", 0.5, network="θ₀ − τ"), "smallest", 0.2, network="θ₀ − τ")
+    lead = "θ₀ − τ is below chance, but a wrong sign does not explain that, and it learns"
+    assert panels.reading_of_forgetting(known).text.startswith(lead)
+    wrong = changed(known, "smallest", 0.9, network="θ₀ − τ")
+    assert panels.reading_of_forgetting(wrong).text.startswith("What was measured."), "the sign may explain it"
+    slow = changed(known, "again", 0.1, network="θ₀ − τ")
+    assert panels.reading_of_forgetting(slow).text.startswith("What was measured."), "as slow as an untrained one"
 
 
 @pytest.fixture(scope="session")

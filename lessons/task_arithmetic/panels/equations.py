@@ -179,24 +179,26 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     small = max(adding["gap_over_base_at_0.4"], negating["gap_over_base_at_0.4"]) < 0.2
     ends = all(numbers["coef_at_1"] < mlp.LENGTH and numbers["gap_over_base_at_1"] > mlp.SHARE
                for numbers in (adding, negating))
-    return reading("Figures 7, 8 and 19 to 24 of Zhou et al., and ours", """
-        {agrees}: at both λ that the labels for Eq. 2 can mean, and for Eq. 3, the gap is {part} of the baseline. (All
-        are means over the images.) Eq. 2, all 28 pairs, every layer: {adding}. Eq. 3, all eight tasks: {negating}.
+    made = reading("Figures 7, 8 and 19 to 24 of Zhou et al., and ours", """
+        {agrees}: at both λ that the labels for Eq. 2 can mean, and for Eq. 3, the gap is {part} of the baseline.
         Differs: the source shows λ = 0.4 only, so it cannot show where the equations end.{end}""",
                    agrees=agrees(small), part="a small part" if small else "not everywhere a small part",
-                   adding=_at_three(adding), negating=_at_three(negating),
                    end=" At λ = 1 the features half-way between the ends are shorter than the mean of the ends’, and "
                        "they point elsewhere, too." if ends else "")
+    below = said("""Means over the images. The gap is that of the worst layer and pair (of 28, Eq. 2) or task (of eight,
+                    Eq. 3), and coef, which is the mean over them, that of the worst layer. If an equation held exactly,
+                    the gap would be 0 and coef 1.""")
+    rows = _at_three("Eq. 2", adding) + _at_three("Eq. 3", negating)
+    shown = table(("", "gap, share of the baseline, at most", "coef, at least"), rows, before=made.page,
+                  after=quiet(below))
+    return Page(f"{made.text}\n{shown.text}\n{below}", shown.page)
 
 
-def _at_three(numbers):
-    """What an equation comes to at three λ."""
-    lams = ("0.2", "0.4", "1")
-    return said("""at λ = 0.2 the gap is nowhere more than {gap[0]:.1%} of the baseline, at 0.4 {gap[1]:.1%}, at 1
-                   {gap[2]:.0%}; the mean of coef is in every layer at least {coef[0]:.3f}, {coef[1]:.3f} and
-                   {coef[2]:.2f}""",
-                gap=[numbers[f"gap_over_base_at_{lam}"] for lam in lams],
-                coef=[numbers[f"coef_at_{lam}"] for lam in lams])
+def _at_three(equation, numbers):
+    """What an equation comes to at three λ: rows."""
+    digits = {"0.2": (1, 3), "0.4": (1, 3), "1": (0, 2)}  # of the gap in per cent, and of coef
+    return [(f"{equation}, λ = {lam}", f"{numbers[f'gap_over_base_at_{lam}']:.{of_gap}%}",
+             f"{numbers[f'coef_at_{lam}']:.{of_coef}f}") for lam, (of_gap, of_coef) in digits.items()]
 
 
 # -- where it ends --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import Difference
-from lessons.kit.page import Markup, Page, minus, said
+from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, Look, still
 from lessons.task_arithmetic.experiment import forgetting
 from lessons.task_arithmetic.experiment.forgetting import NETWORKS
@@ -92,38 +92,67 @@ def reading_of_below_chance(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
-    """What the two pictures say, with this sweep's numbers."""
-    third = forgetting.over_tasks(sweep, "read_out", layer="layer 3")
+    """What a network below chance still knows, in a sentence, and a table of the single tasks, with this sweep's
+    numbers."""
+    far, images = sweep.isel(angle=slice(1, None)), int(sweep.attrs["test_images"])
+    right, smallest = forgetting.over_tasks(far, "accuracy"), forgetting.over_tasks(far, "smallest")["θ₀ − τ"]
     again = forgetting.over_tasks(sweep, "again", step=20)
-    far = forgetting.claims(sweep)["CTL-13"]
-    of_near, of_rest = (forgetting.over_tasks(sweep.isel(angle=tasks), "read_out", layer="layer 3")
-                        for tasks in (slice(0, 1), slice(1, None)))
-    of_far = forgetting.over_tasks(sweep.isel(angle=slice(1, None)), "accuracy")
-    images = int(sweep.attrs["test_images"])
-    lost, near, rest = (Difference.of(read_out["θ₀"], read_out["θ₀ − τ"], images)
-                        for read_out in (third, of_near, of_rest))
-    of_single = sweep.read_out.sel(layer="layer 3").isel(angle=slice(1, None))
-    of_tasks = 100 * (of_single.sel(network="θ₀") - of_single.sel(network="θ₀ − τ")).values
-    over = Difference.of(of_near["θ₀"], of_near["untrained"], images)
-    text = said(Markup("""
-                   Leave out 22.5°, of which much remains. On the other seven tasks θ₀ − τ is right for {own:.1%} of the
-                   images, and chance is 10 %. If it knew the answer with the wrong sign, the right class would have the
-                   smallest output. It has for {smallest:.0%}: more than chance, far from all. So the right class was
-                   pushed down the list, but seldom to its end. Pushing needs the direction of τ: the same numbers in
-                   shuffled places take next to nothing ({shuffled:.2f}, θ₀ {before:.2f}). And the features? Over all
-                   eight tasks, a new last layer is right for {negated:.2f} of the images with the features of θ₀ − τ,
-                   and for {pretrained:.2f} with those of θ₀. The difference is {lost} points{doubt}. Look at single
-                   tasks too. For 22.5°, the one task that θ₀ knew well, θ₀ is {near} points ahead{near_doubt}; for the
-                   seven others it is {rest} in the mean{rest_doubt}, and between {least} and {most} on single
-                   ones. Mind the control: with the features of an <i>untrained</i> network it is right for
-                   {untrained:.2f}. For 22.5° θ₀ was {over} points ahead of that. And after 20 steps of training on the
-                   task, in the mean over all eight, θ₀ − τ is right for {again:.2f}, θ₀ for {again_before:.2f}, and the
-                   untrained network for {again_untrained:.2f}."""),
-                own=far["far_task_negated"], smallest=far["far_task_smallest_output"],
-                shuffled=of_far["θ₀ − shuffled τ"], before=of_far["θ₀"],
-                lost=lost, doubt=lost.doubt(), near=near, near_doubt=near.doubt(), rest=rest, rest_doubt=rest.doubt(),
-                least=minus(f"{min(of_tasks):+.1f}"), most=minus(f"{max(of_tasks):+.1f}"), over=over,
-                negated=third["θ₀ − τ"], pretrained=third["θ₀"],
-                untrained=third["untrained"],
-                again=again["θ₀ − τ"], again_before=again["θ₀"], again_untrained=again["untrained"])
-    return Page(text, Markup("<p><b>What was measured.</b> {}</p>").format(text))
+    lead = Difference.of(again["θ₀ − τ"], again["untrained"], images)
+    title = "What was measured."
+    if right["θ₀ − τ"] < CHANCE and smallest < 0.5 and lead.is_news and lead.value > 0:
+        title = said("""θ₀ − τ is below chance, but a wrong sign does not explain that, and it learns the tasks faster
+                        than an untrained network.""")
+    first = said("""On the seven tasks of which θ₀ knew little, θ₀ − τ is right for {right:.1%} of the images. If only
+                    its sign were wrong, the right class would have the smallest output. That is so for {smallest:.0%}.
+                    After 20 steps of training on the task, in the mean over all eight, θ₀ − τ is {again:.0%} accurate,
+                    θ₀ {before:.0%}, and the untrained network {untrained:.0%}.""",
+                 right=right["θ₀ − τ"], smallest=smallest, again=again["θ₀ − τ"], before=again["θ₀"],
+                 untrained=again["untrained"])
+    if abs(right["θ₀"] - right["θ₀ − shuffled τ"]) < ALIKE < right["θ₀"] - right["θ₀ − τ"]:
+        first += " " + said("""Subtracting shuffled τ changes almost nothing, so the direction of τ matters, not only
+                               its length.""")
+    last = _of_new_last_layers(sweep)
+    made = table(_HEAD, _of_single_tasks(sweep), before=Markup("<p><b>{}</b> {}</p>").format(title, first),
+                 after=paragraph(last) + quiet(_BELOW))
+    return Page(f"{title} {first}\n{made.text}\n{last}\n{_BELOW}", made.page)
+
+
+_HEAD = ("task", "right: θ₀", "right: θ₀ − τ", "smallest output is right: θ₀ − τ", "new last layer: θ₀",
+         "new last layer: θ₀ − τ", "new last layer: untrained", "new last layer: θ₀ ahead of θ₀ − τ, in points")
+_BELOW = said("""New last layers are fitted to the features of layer 3. After ± stands the standard error of the images,
+                 at most. A difference of less than two of them is within the noise.""")
+
+
+def _of_single_tasks(sweep):
+    """The rows of the table: every task, the mean of those that θ₀ hardly knew, and the mean of all."""
+    parts = {f"{angle:g}°": sweep.sel(angle=[angle]) for angle in sweep.angle.values}
+    parts |= {f"mean without {sweep.angle.values[0]:g}°": sweep.isel(angle=slice(1, None)), "mean of all": sweep}
+    rows = []
+    for name, part in parts.items():
+        right, smallest = forgetting.over_tasks(part, "accuracy"), forgetting.over_tasks(part, "smallest")["θ₀ − τ"]
+        read_out = forgetting.over_tasks(part, "read_out", layer="layer 3")
+        anew = [read_out[network] for network in ("θ₀", "θ₀ − τ", "untrained")]
+        values = (right["θ₀"], right["θ₀ − τ"], smallest, *anew)
+        rows.append((name, *(f"{value:.2f}" for value in values), f"{_lost(part)}"))
+    return rows
+
+
+def _lost(part):
+    """By how much a new last layer reads more from θ₀ than from θ₀ − τ, mean over the tasks of a part."""
+    read_out = forgetting.over_tasks(part, "read_out", layer="layer 3")
+    return Difference.of(read_out["θ₀"], read_out["θ₀ − τ"], int(part.attrs["test_images"]))
+
+
+def _of_new_last_layers(sweep):
+    """What a new last layer reads after the subtraction, for the task that θ₀ knew and for the others, in words."""
+    near, rest = (_lost(sweep.isel(angle=tasks)) for tasks in (slice(0, 1), slice(1, None)))
+    return said("""What does a new last layer read from the features? For 22.5°, the one task that θ₀ knew well,
+                   {near}. In the mean over the seven others, {rest}. Compare with the untrained network, too, because
+                   a new last layer reads much even from that.""",
+                near=_compared(near), rest=_compared(rest))
+
+
+def _compared(lost):
+    if not lost.is_news:
+        return "the difference between θ₀ − τ and θ₀ is within the noise"
+    return f"it reads {'less' if lost.value > 0 else 'more'} from θ₀ − τ than from θ₀"

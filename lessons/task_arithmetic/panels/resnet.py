@@ -3,7 +3,8 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, in_full_alone, reading
+from lessons.kit.noise import Difference
+from lessons.kit.page import Markup, Page, in_full_alone, paragraph, said, table
 from lessons.kit.plotting import ACCURACY, BLUE, GREEN, ORANGE, RED, Look, still
 from lessons.kit.sweep import caption, names
 from lessons.task_arithmetic.experiment import resnet
@@ -82,16 +83,35 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
     if sweep is None:
         return Page("", "")
     numbers = resnet.numbers(sweep)
-    return reading("The ResNet", """
-        Two task vectors at λ = ½ reach {two_at_half:.3f} on both tasks, against {two_at_0:.3f} of the pretrained
-        backbone and {own:.3f} of the networks themselves; four at ¼ {four_at_quarter:.3f} and at ½ {four_at_half:.3f}.
-        Subtracting one (λ = −½) takes its task from {task_at_0:.3f} to {task_at_minus_half:.3f} and the pretraining
-        task from {pretraining_at_0:.3f} to {pretraining_at_minus_half:.3f}. Eq. 2 at λ = 0.2: the gap is {first:.0%} of
-        the baseline in block 1 and {last:.0%} in block 8, at λ = 0.4 {first_further:.0%} and {last_further:.0%}. A
-        running variance that goes through the arithmetic can come out below zero: with all four task vectors at λ = 1
-        {variances_below_zero_four_at_one:.1%} of the channels' do, and with one at −1
-        {variances_below_zero_one_at_minus_one:.1%}. A single such channel makes all outputs NaN: accuracy
-        {four_at_one_carried_statistics:.3f}, with statistics estimated anew {four_at_one:.3f}.""",
-                   four_at_half=resnet.four_at_half(sweep),
-                   first=numbers["eq_2_block_1_at_0.2"], first_further=numbers["eq_2_block_1_at_0.4"],
-                   last=numbers["eq_2_block_8_at_0.2"], last_further=numbers["eq_2_block_8_at_0.4"], **numbers)
+    images = int(sweep.attrs["images"].split()[0].replace(",", ""))
+    added = Difference.of(numbers["two_at_half"], numbers["two_at_0"], images)
+    taken = Difference.of(numbers["task_at_0"], numbers["task_at_minus_half"], images)
+    holds = all(difference.is_news and difference.value > 0 for difference in (added, taken))
+    title = "On the ResNet, two added task vectors help both tasks, and a subtracted one hurts its own." if holds \
+        else "The ResNet."
+    depth = said("""Eq. 2 depends on depth and on λ: at λ = 0.4, the gap is {first:.0%} of the baseline in block 1 and
+                    {last:.0%} in block 8. The table has accuracies, with statistics estimated anew.""",
+                 first=numbers["eq_2_block_1_at_0.4"], last=numbers["eq_2_block_8_at_0.4"])
+    below = said("""A running variance that goes through the arithmetic can come out below zero. With all four task
+                    vectors at λ = 1, {four:.1%} of the channels’ do, and with one at −1, {one:.1%}. A single such
+                    channel makes all outputs NaN. The accuracy is then {carried:.3f}, but {anew:.3f} with statistics
+                    estimated anew.""",
+                 four=numbers["variances_below_zero_four_at_one"],
+                 one=numbers["variances_below_zero_one_at_minus_one"],
+                 carried=numbers["four_at_one_carried_statistics"], anew=numbers["four_at_one"])
+    made = table(("edit, and asked on", "pretrained backbone", "edited", "networks trained on each task"),
+                 _edited(numbers, resnet.four_at_half(sweep)),
+                 before=Markup("<p><b>{}</b> {}</p>").format(title, depth), after=paragraph(below))
+    return Page(f"{title} {depth}\n{made.text}\n{below}", made.page)
+
+
+def _edited(numbers, four_at_half):
+    """Rows of the table: accuracy before and after an edit, and of the networks that were trained on the tasks."""
+    before, single = numbers["two_at_0"], numbers["own"]
+    rows = [("two task vectors at λ = ½, both tasks", before, numbers["two_at_half"], single),
+            ("four at λ = ¼, all four tasks", before, numbers["four_at_quarter"], single),
+            ("four at λ = ½, all four tasks", before, four_at_half, single),
+            ("one at λ = −½, its task", numbers["task_at_0"], numbers["task_at_minus_half"], single),
+            ("one at λ = −½, the pretraining task", numbers["pretraining_at_0"], numbers["pretraining_at_minus_half"],
+             None)]
+    return [(name, *("–" if value is None else f"{value:.3f}" for value in values)) for name, *values in rows]

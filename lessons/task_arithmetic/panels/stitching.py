@@ -5,7 +5,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE, Difference, with_reach
-from lessons.kit.page import Markup, Page, agrees, reading, said
+from lessons.kit.page import Markup, Page, agrees, paragraph, quiet, reading, said, table
 from lessons.kit.sweep import position
 from lessons.kit.view import (
     Axis,
@@ -113,21 +113,22 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
     # its error is at most this, as if it were of one pair alone
     lead = Difference.of(numbers["worse_with_average_at_1"], numbers["worse_with_one_at_1"],
                          int(sweep.attrs["test_images"]))
-    return reading("Figure 9 of Zhou et al., and ours", """
+    made = reading("Figure 9 of Zhou et al., and ours", """
         {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
-        the two tasks better than either network's own (mean over pairs: {both:.3f} or more against {one:.3f} or less).
-        Differs: at λ = 0.4 that holds for {small_share:.0%} of the pairs in the worst of these layers ({small_both:.3f}
-        against {small_one:.3f}). Perhaps a network learns too little from so little of a task vector.
-        In layer 1 the average reaches only {first:.3f} at λ = 1. And one network's features have some ability on the
-        other task, perhaps because neighbouring angles share it.""",
+        the two tasks better than either network's own. Differs: at λ = 0.4 that holds for {small_share:.0%} of the
+        pairs in the worst of these layers. Perhaps a network learns too little from so little of a task vector.""",
                    told=lead.agrees(),
                    share=at_least(numbers["share_of_pairs_at_1"]),
-                   both=numbers["worse_with_average_at_1"],
-                   one=numbers["worse_with_one_at_1"],
-                   small_share=numbers["share_of_pairs_at_0.4"],
-                   small_both=numbers["worse_with_average_at_0.4"],
-                   small_one=numbers["worse_with_one_at_0.4"],
-                   first=numbers["layer_1_with_average_at_1"])
+                   small_share=numbers["share_of_pairs_at_0.4"])
+    after = said("""In layer 1 the average reaches only {first:.3f} at λ = 1. And one network's features have some
+                    ability on the other task, perhaps because neighbouring angles share it.""",
+                 first=numbers["layer_1_with_average_at_1"])
+    rows = [(f"λ = {lam}", *(f"{numbers[f'worse_with_{features}_at_{lam}']:.3f}" for features in ("average", "one")))
+            for lam in ("1", "0.4")]
+    shown = table(("accuracy on the worse of the two tasks, mean over pairs", "averaged features, at least",
+                   "one network’s own, at most"), rows, before=made.page,
+                  after=quiet("Over layer 2 and all behind it.") + paragraph(after))
+    return Page(f"{made.text}\n{shown.text}\n{after}", shown.page)
 
 
 # -- panel (d) -------------------------------------------------------------------------------------
@@ -242,24 +243,35 @@ def reading_of_subtracting(sweep: xarray.Dataset) -> Page:
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 10 of Zhou et al. and ours, with this sweep's numbers."""
     numbers = mlp.claim_13(sweep)
-    before = numbers["before_pretraining"]
-    lost = Difference.of(numbers["features_pretraining_at_0.5"], numbers["weights_pretraining_at_0.5"],
-                         int(sweep.attrs["test_images"]))
-    return reading("Figure 10 of Zhou et al., and ours", """
-        Means over eight tasks, in the worst layer. Untouched, the network has an accuracy of {before:.3f} on the
-        pretraining task and of {before_task:.3f} on task i. {agrees} about the task: with Δ taken out of the
-        features at λ = 1 it goes to {whole_task:.3f}, and the pretraining task keeps {whole:.3f}. With
-        those of θ₀ − λτ it keeps {weights:.3f} at λ = 0.5, and {half:.3f} with Δ taken out: a difference of {lost}
-        points{doubt}. At λ = 1 it keeps {fallen:.3f} with those of θ₀ − λτ. Mind how little there was to forget. Of
-        22.5°, where the pretrained network is good, {near:.3f} of {near_before:.3f} is left (layer 2).""",
-                   before=before,
-                   before_task=numbers["before_task"],
-                   whole=numbers["features_pretraining_at_1"],
-                   whole_task=numbers["features_task_at_1"],
-                   agrees=agrees(numbers["features_task_at_1"] < 0.5 * numbers["before_task"]),
-                   lost=lost, doubt=lost.doubt(),
-                   weights=numbers["weights_pretraining_at_0.5"],
-                   half=numbers["features_pretraining_at_0.5"],
-                   fallen=numbers["weights_pretraining_at_1"],
-                   near=numbers["near_task_at_1"],
-                   near_before=numbers["near_task_before"])
+    images = int(sweep.attrs["test_images"])
+    lost = Difference.of(numbers["features_pretraining_at_0.5"], numbers["weights_pretraining_at_0.5"], images)
+    made = reading("Figure 10 of Zhou et al., and ours", """
+        {agrees} about the task: with Δ taken out of the features at λ = 1, less than half of its accuracy is left, and
+        more than half of the pretraining task’s. With the features of θ₀ − λτ at λ = 1, the pretraining task keeps
+        less.""" if _as_told(numbers, images) else "{agrees} about the task. The table has the numbers.",
+                   agrees=agrees(numbers["features_task_at_1"] < 0.5 * numbers["before_task"]))
+    after = said("""At λ = 0.5, the pretraining task keeps {lost:.1f} points more with Δ taken out than with the
+                    features of θ₀ − λτ{doubt}. Mind how little there was to forget. Of 22.5°, where the pretrained
+                    network is good, {near:.3f} of {near_before:.3f} is left (layer 2).""",
+                 lost=lost, doubt=lost.doubt(), near=numbers["near_task_at_1"],
+                 near_before=numbers["near_task_before"])
+    ways = {"untouched": "before_{}"} | {f"{how}, λ = {lam}": f"{name}_{{}}_at_{lam}"
+                                         for how, name in _WAYS.items() for lam in ("0.5", "1")}
+    rows = [(way, *(f"{numbers[key.format(task)]:.3f}" for task in ("pretraining", "task")))
+            for way, key in ways.items()]
+    shown = table(("the network", "accuracy on the pretraining task", "on task i"), rows, before=made.page,
+                  after=quiet(_WORST) + paragraph(after))
+    return Page(f"{made.text}\n{shown.text}\n{after}", shown.page)
+
+
+_WAYS = {"Δ taken out": "features", "features of θ₀ − λτ": "weights"}  # words: what numbers begin with
+_WORST = "Means over eight tasks, in the worst layer: where the pretraining task keeps least, and task i most."
+
+
+def _as_told(numbers, images):
+    """Whether taking Δ out of the features leaves most of the pretraining task, little of the task, and more of the
+    pretraining task than the features of θ₀ − λτ leave."""
+    remains = numbers["features_pretraining_at_1"]
+    more = Difference.of(remains, numbers["weights_pretraining_at_1"], images)
+    return (numbers["features_task_at_1"] < 0.5 * numbers["before_task"] and
+            remains > 0.5 * numbers["before_pretraining"] and more.is_news and more.value > 0)
