@@ -165,7 +165,7 @@ def in_the_ledger() -> Page:
         return Page("The ledger has no numbers yet.", page.quiet("The ledger has no numbers yet."))
     note = said(
         """Smallest and largest value over the ledger's seeds, on the real data. Evenly spread predictions would put
-           10 % on each class of the MLPs, and 20 % on each of the ResNets'. {of_the_vit}""",
+           10 % on each class of the MLPs, and 20 % on each of the ResNets' (CIFAR-100). {of_the_vit}""",
         of_the_vit=_of_the_vit(numbers))
     what = page.table(HEAD, [_row(numbers, name, title, method) for name, title in suites.items()
                              for method in ADAPTED], after=page.quiet(note))
