@@ -484,6 +484,14 @@ def test_a_condition_holds_between_its_bounds():
     assert [condition.holds(value) for value in (0.9, 1, 2, 2.1, float("nan"))] == [False, True, True, False, False]
 
 
+def test_a_claim_opens_by_itself_and_what_else_came_out_lies_in_a_fold_of_its_own():
+    shown = claims.show({"TVG-1": {"apart_most": 0.0}, "TVG-3": {"gap_power_least": 2.0}}, "made up").page
+    first, second, more = shown.split("<details><summary>")[1:]
+    assert first.startswith("<b>TVG-1 (Eq. 1):</b>") and LEDGER["TVG-1"].why in first
+    assert second.startswith("<b>TVG-3 (Eq. 2, 3):</b>") and more.startswith("More on what came out</summary>")
+    assert "Finding observed: yes, formula right: no</b> ✓</summary>" in second
+
+
 def test_a_verdict_that_the_numbers_do_not_carry_is_said():
     numbers = {"CTL-6": {"excess_equal_loss": 0.5, "excess_over_chord": -1.0}}
     shown = claims.show(numbers, "made up")

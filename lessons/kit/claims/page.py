@@ -6,7 +6,7 @@ import jinja2
 
 from lessons.kit.claims import model
 from lessons.kit.claims.model import Claim, Condition, Shown, ledger, measured, sources
-from lessons.kit.page import Markup, Page, digits, quiet, table
+from lessons.kit.page import Markup, Page, digits, folded, quiet, table
 
 ROOT = Path(__file__).parents[3]
 INDEX = "CLAIMS.md"
@@ -14,7 +14,7 @@ FOLDER = "docs/claims"  # of the pages of the sources, and of runs.md
 
 
 def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
-    """A chapter's claims beside what was measured here and now.
+    """A chapter's claims beside what was measured here and now, each under a line that opens it.
 
     Args:
         numbers: {claim: {number: value}}, as a chapter's `claims(sweep)` returns it. Conditions on numbers that are not
@@ -60,18 +60,21 @@ def _carried(claim, numbers):
 
 
 def _shown(claim, here, known, carried):
-    """One claim as HTML: what it says, its verdict, and a row for every number that its page shows."""
+    """One claim as HTML. A line says what it claims and the verdict. It opens to why, to a row for every number that
+    its page shows, and, in a fold of its own, to what else came out."""
     note = ""
     if carried is None:
         note = Markup("<br>Not judged here: {}.").format(_UNJUDGED)
     elif not carried:
         note = Markup("<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?")
     rows = [_row(number, here.get(number.number), known.get(number.number)) for number in claim.numbers]
-    head = Markup("<h4>{} ({}): {}</h4>").format(claim.id, claim.place, claim.says)
+    title = Markup("<b>{} ({}):</b> {} <b>{}</b> {}").format(
+        claim.id, claim.place, claim.says, str(claim.verdict).capitalize(), _MARKS[carried])
     mistake = f" In the formula, {claim.verdict.mistake}." if claim.verdict.mistake else ""
-    verdict = Markup("<p><b>{}</b> ({}).{} {} {}{}</p>").format(
-        str(claim.verdict).capitalize(), claim.verdict.scope, mistake, claim.why, claim.more, note)
-    return table(("number", "here", "ledger, real data", "the verdict needs"), rows, before=head + verdict).page
+    why = Markup("<p>Scope: {}.{} {}{}</p>").format(claim.verdict.scope, mistake, claim.why, note)
+    numbers = table(("number", "here", "ledger, real data", "the verdict needs"), rows, before=why)
+    more = Page(claim.more, Markup("<p>{}</p>").format(claim.more))
+    return folded(title, numbers, *([folded("More on what came out", more)] if claim.more else [])).page
 
 
 def _row(number: Shown, value, known):
