@@ -199,8 +199,8 @@ def lines(sweep: xarray.Dataset):
     axes[0].set_ylabel("loss on all six tasks (nats)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     chosen = ", ".join(f"{how} {float(value):g}" for how, value in zip(sweep.how.values, sweep.chosen.values))
-    remarks = said("""The loss on the line between two merges, on {some} test images a task. Chosen lengths, 1 being
-                      those of the panel: {chosen}.""", some=rounds.SOME, chosen=chosen)
+    remarks = said("""The loss on the line between two merges, on {some} test images a task. Scales chosen, where 1 is
+                      that of the panel: {chosen}.""", some=rounds.SOME, chosen=chosen)
     return plotting.show(fig, f"Loss on lines between merges: {'; '.join(told)}.",
                          f"{caption(sweep)} {remarks} {rests_on(sweep)}")
 
@@ -213,10 +213,10 @@ def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
     return reading("Figure 4 of Zhou, Solombrino et al., and ours", """
         In units of the average's distance from the pretrained network, after ten epochs: TIES and Breadcrumbs lie
         {ties_breadcrumbs:.2f} apart, with scales chosen on held-out images {chosen_ties_breadcrumbs:.2f}; the cosine of
-        their ways, {ties_breadcrumbs_cosine:.2f}, does not depend on the scale. DARE lies {dare_nearest:.2f} from the
-        nearest. But on none of these lines does the loss rise above the straight line between its ends by more than
-        {most:.2f} nats; between averages of two different pretrained networks it rises by {strangers_barrier:.2f}. The
-        path of ten small steps ends at a loss of {path_loss:.2f}, the best single merge has {best_of_all:.2f}, joint
-        training {joint_loss:.2f}.""",
+        their task vectors, {ties_breadcrumbs_cosine:.2f}, does not depend on the scale. DARE lies {dare_nearest:.2f}
+        from the nearest. But on none of these lines does the loss rise above the straight line between its ends by more
+        than {most:.2f} nats; between averages of two different pretrained networks it rises by {strangers_barrier:.2f}.
+        The path of ten small steps ends at a loss of {path_loss:.2f}, the best single merge has {best_of_all:.2f},
+        joint training {joint_loss:.2f}.""",
                    most=max(barriers), best_of_all=min(numbers["best_single_loss"], numbers["best_scaled_loss"]),
                    **numbers)

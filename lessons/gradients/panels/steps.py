@@ -217,7 +217,25 @@ def slopes_table(sweep: xarray.Dataset) -> Page:
         for alpha in map(float, sweep.alpha.values):
             part = sweep.sel(network=network, alpha=alpha, k=[2, 3, 5])
             rows.append((f"{network}, α = {alpha:g}", *(_span(steps.slopes(part[name])) for name in columns)))
-    return table(("power of η", *columns.values()), rows)
+    return table(("power of η", *columns.values()), rows, after=quiet(_why_relu_scatters(sweep)))
+
+
+def _why_relu_scatters(sweep):
+    """The powers with ReLU, apart for the cases in which some sample lies across a kink and those in which none
+    does."""
+    relu = sweep.sel(network="ReLU", k=[2, 3, 5])
+    crossing = relu.crossing.isel(eta=[0, steps.TINY - 1])
+    gap, missed = steps.slopes(relu.gap), steps.slopes(relu.missed)
+    crossed = (crossing > 0).any("eta")
+    sentences = [said("""A power is taken between two step sizes, {least:g} and {most:g}. With ReLU, in {calm} of {all}
+        cases (data, loss, α and k) no sample lies across a kink at either.""", calm=int((~crossed).sum()),
+                      all=crossed.size, least=crossing.eta.values[0], most=crossing.eta.values[-1])]
+    for which, opening in ((~crossed, "There"), (crossed, f"In the others at most {float(crossing.max()):.1%} of the "
+                                                          "samples do. There")):
+        if which.any():
+            sentences.append(f"{opening} the gap falls with a power of {_span(gap.where(which))}, and what our term "
+                             f"leaves with one of {_span(missed.where(which))}.")
+    return " ".join(sentences)
 
 
 def lemma_table(sweep: xarray.Dataset) -> Page:
@@ -284,18 +302,22 @@ def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
     missed = middle.missed / middle.gap
     crossed = middle.crossing > 0
     uncrossed = sweep.crossing.sel(network="ReLU", k=steps.KINKS, alpha=steps.AVERAGE) == 0
-    alone = said("""Where no sample at all crosses, our term misses at most {relu_without_crossing_missed_most:.2%}.""",
-                 **numbers) if uncrossed.any() else "At every step size some sample crosses."
+    alone = "At every step size some sample crosses."
+    if uncrossed.any():
+        alone = said("""Where no sample lies across a kink, our term misses at most
+                        {relu_without_crossing_missed_most:.2%}.""", **numbers)
     title = "Which samples does the Hessian miss?"
     if numbers["relu_smooth_over_gap"] < FEW * numbers["relu_missed_over_gap"]:
         title = "What the Hessian misses comes from the samples across a kink"
     first = reading(title, """
         With ReLU, α = ¼ and five steps, our term misses {relu_missed_over_gap:.0%} of the gap, in the mean over data,
         losses and step sizes between 0.001 and 0.01. The samples that no kink separates add at most
-        {relu_smooth_over_gap:.1%} of the gap. All the rest comes from {relu_crossing:.1%} of the samples (of every task
-        and step), those for which some unit is on at θ_t and off at θ_MT, or the other way round. {alone}""",
+        {relu_smooth_over_gap:.1%} of the gap. All the rest comes from the samples across a kink, for which some unit is
+        on at θ_t and off at θ_MT, or the other way round. In the mean over tasks and steps they are
+        {relu_crossing:.1%} of the samples. {alone}""",
                     alone=alone, **numbers)
-    spread = said("""By data, loss and step size, our term misses from {least:.0%} to {most:.0%} of the gap. Where
+    spread = said("""What our term misses differs between data, losses and step sizes, from {least:.0%} to {most:.0%} of
+                     the gap. Where
                      samples lie across a kink, they alone make up {kinked:.0%} of what is missed (median).""",
                   least=missed.min().item(), most=missed.max().item(),
                   kinked=(middle.kinked / middle.missed).where(crossed).median().item())
