@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
 
 from lessons.kit import plotting
@@ -23,6 +24,7 @@ _TITLE, _LABEL = 84, 84  # characters that fit above a picture: of its title, an
 _ABOVE = 0.3  # inches for the name of the vertical axis of a chart below another
 _NAME = 12.0  # points from a name at the end of a line to the next
 _AT_THE_END = "at the end"  # what such a name is found by
+_HALO = (withStroke(linewidth=3, foreground="white"),)  # around a name that may lie on a dark map
 
 
 def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: bool = False,
@@ -176,7 +178,8 @@ def _reference(ax, chart, mark, rows):
 def _path(ax, chart, mark, rows):
     ax.plot(*rows, color=COLOURS[mark.role], linewidth=2.2, marker="")
     if mark.label and rows.size:
-        ax.annotate(mark.label, rows[:, -1], xytext=(4, 4), textcoords="offset points", fontsize=9.5)
+        ax.annotate(mark.label, rows[:, -1], xytext=(4, 4), textcoords="offset points", fontsize=9.5,
+                    path_effects=_HALO)
 
 
 def _spots(ax, chart, mark, rows):
@@ -184,7 +187,8 @@ def _spots(ax, chart, mark, rows):
             markersize=3 if mark.small else 8, markeredgecolor="none" if mark.small else "white")
     for x, y, name in zip(*rows, mark.names):
         if np.isfinite([x, y]).all():
-            ax.annotate(name, (x, y), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9.5)
+            ax.annotate(name, (x, y), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9.5,
+                        path_effects=_HALO)
 
 
 def _map(ax, chart, mark, rows):
