@@ -317,7 +317,7 @@ def test_tables_of_the_overlap_and_of_the_figures_hold_the_sweeps_numbers(sweep)
     one = readings.one(sweep, setting=bell.name_of(0.5))
     overlap = panels.overlap.reading_of_the_overlap(sweep)
     error = 2 * readings.error_of_height(one)
-    cells = f"<td>{readings.height(one):+.3f} ± {error:.3f}</td><td>{readings.missed_by_the_average(one):.3f}</td>"
+    cells = f"<td>{readings.height(one):+.3f} ± {error:.3f}</td><td>{readings.lost_by_the_average(one):.3f}</td>"
     assert cells in overlap.page
     meant = [readings.row_space(one, how, "meant") for how in grid.HOWS]
     figure_2 = panels.interference.reading_of_figure_2(sweep)
@@ -470,7 +470,8 @@ def test_the_reading_of_the_plane_names_the_lowest_loss_on_the_way():
     average = way.sel(rank=0.0).isel(lam=0).item()
     assert f"falls from {average:.2f} to {way.min().item():.2f} with" in said
     on_plane = found.loss.sel(plane=plane.PLANES[0]).mean("task").min().item()
-    assert f"no cell of the former’s map is below {on_plane:.2f}." in said
+    assert f"no cell of the former’s map is below {on_plane:.2f}" in said
+    assert ("between the middles of four cells" in said) == (average < on_plane)
 
 
 def test_a_truncated_task_vector_is_along_its_own_as_far_as_the_reading_says():
@@ -495,7 +496,7 @@ def test_the_number_of_tasks_is_drawn_with_its_errors_and_read():
     assert f", 3 tasks {left.max().item():.2f}, lost" in said
     alone = added.normalised.sel(merged_by="average", count=3).mean().item()
     assert f", 3 tasks {alone:.3f} (one subset);" in panels.costs.number_of_tasks(added).data
-    assert "loses least (on one subset), and with all " in said
+    assert "loses least (on one subset). With all tasks" in said
 
 
 def test_a_method_that_loses_least_within_the_noise_is_not_called_the_best():
@@ -503,7 +504,8 @@ def test_a_method_that_loses_least_within_the_noise_is_not_called_the_best():
     of_subsets = 0 * added.normalised.isel(count=0, drop=True) + xarray.DataArray([0.0, 0.1], dims="subset")
     level = added.assign_coords(count=[3, 4])
     level = level.assign(normalised=of_subsets * xarray.ones_like(level["count"]))
-    assert "loses least, which is within the noise, and with all" in panels.costs.reading_of_figure_7(level).text
+    assert "loses least, but its lead over the next method is within the noise. With all tasks" in \
+        panels.costs.reading_of_figure_7(level).text
 
 
 def test_the_reading_of_storage_compares_with_the_masks():

@@ -59,7 +59,7 @@ OPENINGS = {
     "per_layer": "Centring makes the tasks’ directions overlap more, not less",
     "plane": "CART leaves this map: nothing on it has so low a loss",
     "storage": "A few directions a task keep more than a mask of the same size",
-    "split": "Every number of directions is within the noise of the plain average"}
+    "split": "At this λ, every number of directions is within the noise of the plain average"}
 
 
 @pytest.mark.parametrize("name", OPENINGS)
@@ -83,7 +83,7 @@ def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
 @pytest.mark.parametrize("setting, lam, how, title", [
     (bell.DISJOINT, 3.0, HOWS[0], OPENINGS["directions"]),
     (bell.DISJOINT, 0.3, HOWS[0], "None and all give the average, the best number lies between"),
-    ("0 % of the pixels permuted", 3.0, HOWS[0], "Every number of directions is within the noise of the plain average"),
+    ("0 % of the pixels permuted", 3.0, HOWS[0], OPENINGS["split"]),
     (bell.DISJOINT, 1.0, HOWS[1], "Task vectors from θ₀ gain when they are cut, too"),
     ("0 % of the pixels permuted", 1.0, HOWS[1], "θ₀ is more accurate without any of these task vectors")])
 def test_the_title_over_the_directions_is_what_the_sweep_says(setting, lam, how, title, sweep, views):
@@ -118,7 +118,7 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
     ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
     ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),
-    ([0.5, 0.51, 0.51, 0.51, 0.5], "Every number of directions is within the noise of the plain average")])
+    ([0.5, 0.51, 0.51, 0.51, 0.5], "At this λ, every number of directions is within the noise of the plain average")])
 def test_what_a_curve_over_directions_is_called(mean, title):
     assert directions.finding_of_cart(np.array(mean), 0.5, IMAGES) == title
 
@@ -312,7 +312,10 @@ def test_the_reading_of_storage_names_what_is_more_only_beyond_the_noise():
     assert "<b>For the bytes of a mask, a few directions of each task keep more than a mask.</b>" in \
         costs.reading_of_storage(storage).page
     level = storage.assign(accuracy=storage.accuracy * 0 + 0.8, peer_accuracy=storage.peer_accuracy * 0 + 0.8)
-    assert "keep about as much as the better mask, within the noise.</b>" in costs.reading_of_storage(level).page
+    assert "are within the noise of the better mask.</b>" in costs.reading_of_storage(level).page
+    nothing = level.assign(average=level.average * 0 + 0.8)
+    assert "are within the noise of the better mask, but also of the plain average.</b>" in \
+        costs.reading_of_storage(nothing).page
     behind = storage.assign(accuracy=storage.accuracy * 0 + 0.5)
     assert "keep less than the better mask.</b>" in costs.reading_of_storage(behind).page
 

@@ -70,7 +70,10 @@ ALLOWED = {
         "card-8": {"8": RANK, "12": RANK, "16": RANK, "32": RANK},
         "width-text": {"Twice as wide": "a width"},
         "tasks-text": {"1.96": "a quantile", "95": "a level of confidence"},
-        "bits-text": {"8": RANK, "0.08": RANK}},
+        "bits-text": {"8": RANK, "0.08": RANK},
+        "interference-why": {"87.5": "how many pixels are permuted"},
+        "cases-text": {"a quarter of": "`parts.LARGE`"},
+        "claims-text": {"8": RANK}},
     "09_theorems": {
         "thirds-text": {"into thirds": THIRDS},
         "mine-9-4-text": {"the thirds": THIRDS},

@@ -116,18 +116,12 @@ def row_space(sweep: xarray.Dataset, how: str, reading: str, rank: float = LOW_R
     return sweep.interference.isel(layer=0).sel(how=how, reading=reading, rank=rank).item()
 
 
-def missed_by_the_average(sweep: xarray.Dataset) -> float:
-    """Of the first layer, as `grid.measured` says."""
-    return sweep.missed.sel(how=HOWS[0], rank=0.0).isel(lam=0).item()
-
-
 def lost_by_the_average(sweep: xarray.Dataset) -> float:
     """The mean test accuracy of the own networks above that of the average."""
     return (sweep.own - sweep.average).sel(part="test").mean().item()
 
 
-MEASURES = {"what the average misses in layer 1": missed_by_the_average,
-            "own accuracy − average's": lost_by_the_average}
+MEASURES = {"own accuracy − average's": lost_by_the_average}
 
 
 def rank_correlation(x, y) -> float:

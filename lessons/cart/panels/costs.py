@@ -39,6 +39,8 @@ SAME_SIZE = 1.1  # times a mask's bytes, at most, is the same size
 OF_METHOD = {"average": Look(GREEN, "o"), "task arithmetic": Look(ORANGE, "s"), "TIES": Look(PURPLE, "^"),
              "CART": Look(BLUE, "D")}
 TUNED = ", tuned"
+OF_WIDE_GRIDS = ("Right, task arithmetic has λ from a wide grid, and CART has λ and the rank from one; the average and "
+                 "TIES are as on the left.")
 
 
 _ALT = """
@@ -153,14 +155,14 @@ def bits_by_width(rank_ratio: float = 0.08, widths: Sequence[int] = (32, 100, 25
 @still
 def number_of_tasks(sweep: xarray.Dataset):
     """Fig. 7: normalised accuracy against the number of tasks, mean and standard error over subsets; left with the
-    source's grids, right with λ tuned."""
+    source's grids, right with wide grids for two methods, if they were tried."""
     mean = sweep.normalised.mean("subset")
     error = tasks.standard_error(sweep)
     methods = names(sweep.merged_by)
     counts = sweep["count"].values
     groups = {"the source's grids": methods[:4]}
     if methods[4:]:
-        groups["λ of the last two chosen from a wide grid"] = [methods[0], methods[2], *methods[4:]]
+        groups["wide grids for task arithmetic and CART"] = [methods[0], methods[2], *methods[4:]]
     fig, axes = plotting.figure(len(groups), height=4.3, sharey=True, squeeze=False)
     for ax, (title, shown) in zip(axes[0], groups.items()):
         for name in shown:
@@ -177,17 +179,18 @@ def number_of_tasks(sweep: xarray.Dataset):
                               for count, value, spread in values)
         series.append(f"{name}: {of_counts}")
     return plotting.show(fig, f"Normalised accuracy by number of tasks, with standard errors. {'; '.join(series)}.",
-                         f"{caption(sweep)} {sampled(sweep)} Where one subset was taken, there is no bar. "
-                         f"{rests_on(sweep)}")
+                         f"{caption(sweep)} {sampled(sweep)} {OF_WIDE_GRIDS if methods[4:] else ''} Where there is one "
+                         f"subset, there is no bar. {rests_on(sweep)}")
 
 
 def sampled(sweep: xarray.Dataset) -> str:
-    """How many subsets there are, how many the source's rule asks for, and how many were taken."""
+    """How many subsets there are, and over how many of them means are taken."""
     taken = sweep.normalised.isel(merged_by=0).notnull().sum("subset").values
     of_counts = []
-    for count, some, possible, needed in zip(sweep["count"].values, taken, sweep.possible.values, sweep.needed.values):
-        of_counts.append(f"{count} tasks {some} ({possible:,}; {needed:,})")
-    return f"Subsets taken (possible; asked for by the rule at ε = 1 %): {', '.join(of_counts)}."
+    for count, some, possible in zip(sweep["count"].values, taken, sweep.possible.values):
+        which = "the one set of all" if possible == 1 else f"{some} of the {possible:,} subsets of"
+        of_counts.append(f"{which} {count} tasks")
+    return f"Means over {', '.join(of_counts)}."
 
 
 def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
@@ -204,12 +207,15 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     doubt = _doubt_of_the_least(lost, error.sel(count=few))
     keeps = "it also keeps most" if least == most else f"{called[most]} keeps most"
     first = reading(title, """With all {many} tasks {sentence} Choi et al. find that CART loses least as tasks are
-                              added. Here {least} loses least{doubt}, and with all of them {keeps}. That is so on these
-                              tasks alone: CART-11 of the ledger says how other draws went. {so}""",
-                    many=many, sentence=sentence, least=called[least], doubt=doubt, keeps=keeps, so=so)
+                              added. From the first column of the table to the second, {least} loses least{doubt}. With
+                              all tasks{alone} {keeps}. That is so on these tasks alone: CART-11 of the ledger says how
+                              other draws went. {so}""",
+                    many=many, sentence=sentence, least=called[least], doubt=doubt, keeps=keeps, so=so,
+                    alone=" (one subset, so no error is known)" if sweep.possible.values[-1] == 1 else "")
     rows = [(capital(called[name]), *(_kept_said(mean, error, name, count) for count in (few, many)),
              minus(f"{lost[name]:.2f}")) for name in called]
-    below = table(("share of the own networks’ accuracy", f"{few} tasks", f"{many} tasks", "lost"), rows)
+    head = ("share of the own networks’ accuracy", f"{few} tasks", f"{many} tasks", f"lost from {few} to {many} tasks")
+    below = table(head, rows)
     note = _of_the_table(sweep)
     return Page(f"{first.text}\n{below.text}\n{note}", first.page + below.page + quiet(note))
 
@@ -246,7 +252,7 @@ def _doubt_of_the_least(lost, error):
     noise = WIDE * float(np.hypot(error.sel(merged_by=least), error.sel(merged_by=second)))
     if math.isnan(noise):
         return " (on one subset)"
-    return ", which is within the noise" if lost[second] - lost[least] < noise else ""
+    return ", but its lead over the next method is within the noise" if lost[second] - lost[least] < noise else ""
 
 
 def _kept_said(mean, error, name, count):
@@ -261,7 +267,8 @@ def _of_the_table(sweep):
     if sweep.sizes["subset"] == 1:
         return grids
     return said("""{grids} ±: one standard error of the mean over subsets, where there are several. Over subsets the
-                   standard deviation σ is {spread:.3f} at most; the source’s rule takes {assumed:.2f}.""", grids=grids,
+                   standard deviation σ is {spread:.3f} at most. The bound of exercise 8.7, from the accuracies of θ₀
+                   to those of the own networks, is {assumed:.2f} at most.""", grids=grids,
                 spread=sweep.normalised.std("subset", ddof=1).max().item(),
                 assumed=0.01 * sweep.needed.max().item() ** 0.5 / 1.96)
 
@@ -294,24 +301,56 @@ def reading_of_storage(sweep: xarray.Dataset) -> Page:
     times = low.task_bytes.item() / mask.peer_task_bytes.item()
     saved = mask.peer_shared_bytes.item() - low.shared_bytes.item()
     masks = sweep.peer_accuracy.mean("task")
-    ahead = Difference.of(fits.accuracy.mean().item(), masks.max().item(),
-                          sweep.sizes["task"] * int(sweep.attrs["test_images"]))
-    word = "keep about as much as the better mask, within the noise" if not ahead.is_news else \
-        "keep more than a mask" if ahead.value > 0 else "keep less than the better mask"
-    first = reading(f"For the bytes of a mask, a few directions of each task {word}",
-                    """At {fits_rank} of the rank a task takes about the bytes of a mask. There CART-Indexing has an
-                       accuracy of {fits:.3f}, and the better of the masks has {mask:.3f}. At the 8 % of Choi et al. a
-                       task takes {times:.1f} times as many bytes as a mask. But CART-Indexing shares one model (the
-                       average), and the masks share two (θ₀ and a vector), so with 8 % it is the smaller one in all up
-                       to {tasks} tasks. So count all bytes for your number of tasks before you choose.""",
-                    fits_rank=percent(float(fits["rank"])), fits=fits.accuracy.mean().item(), mask=masks.max().item(),
-                    times=times, tasks=math.floor(saved / (low.task_bytes.item() - mask.peer_task_bytes.item())))
+    images, average = sweep.sizes["task"] * int(sweep.attrs["test_images"]), sweep.average.mean().item()
+    ahead = Difference.of(fits.accuracy.mean().item(), masks.max().item(), images)
+    first = reading(f"For the bytes of a mask, a few directions of each task {_beside_a_mask(ahead, fits, images)}",
+                    """At {fits_rank} of the rank a task takes about the bytes of a mask. There the accuracy of
+                       CART-Indexing minus that of the better mask is {ahead} points{doubt}. {rest} With the 8 % of
+                       Choi et al. CART-Indexing is {beside}. There a task takes {times:.1f} times as many bytes as a
+                       mask. But CART-Indexing shares one model (the average), and the masks share two (θ₀ and a
+                       vector), so with this rank it is the smaller one in all up to {tasks} tasks. So count all bytes
+                       for your number of tasks before you choose.""",
+                    fits_rank=percent(float(fits["rank"])), ahead=ahead,
+                    doubt="" if ahead.is_news else ", less than two standard errors",
+                    rest=_beside_the_average(fits, masks.max().item(), images),
+                    beside=_beside_the_networks(low, images), times=times,
+                    tasks=math.floor(saved / (low.task_bytes.item() - mask.peer_task_bytes.item())))
     ways = [(f"CART-Indexing, {percent(float(part['rank']))} of the rank", part.accuracy, part.task_bytes,
              part.shared_bytes) for part in (fits, low)]
     ways += [(name, part.peer_accuracy, part.peer_task_bytes, part.peer_shared_bytes)
              for name, part in ((name, sweep.sel(peer=name)) for name in names(sweep.peer))]
     rows = [(name, f"{accuracy.mean().item():.3f}", *(f"{size.item() / KILO:,.0f}" for size in sizes))
             for name, accuracy, *sizes in ways]
+    rows.append(("the average", f"{average:.3f}", "0", f"{low.shared_bytes.item() / KILO:,.0f}"))
     rows.append(("the own networks", f"{sweep.own.mean().item():.3f}", f"{float(sweep.model_bytes) / KILO:,.0f}", "0"))
     below = table(("", "accuracy", "kB a task", "kB shared by all tasks"), rows)
     return Page(f"{first.text}\n{below.text}", first.page + below.page)
+
+
+def _beside_a_mask(ahead, part, images):
+    """What a few directions keep beside the better mask, and beside the average where the first cannot be told."""
+    if ahead.is_news:
+        return "keep more than a mask" if ahead.value > 0 else "keep less than the better mask"
+    gains = Difference.of(part.accuracy.mean().item(), part.average.mean().item(), images)
+    return "are within the noise of the better mask" + ("" if gains.is_news else ", but also of the plain average")
+
+
+def _beside_the_networks(part, images):
+    """Where the accuracy of CART-Indexing at one rank lies, beside the own networks and the average."""
+    accuracy, own, average = (values.mean().item() for values in (part.accuracy, part.own, part.average))
+    return f"{_where(accuracy, own, images)} the own networks and {_where(accuracy, average, images)} the average"
+
+
+def _beside_the_average(part, of_mask, images):
+    """A sentence: where CART-Indexing at one rank and the better mask lie, beside the average."""
+    accuracy, average = part.accuracy.mean().item(), part.average.mean().item()
+    low, mask = (_where(value, average, images) for value in (accuracy, of_mask))
+    if low == mask:
+        return f"Both are {low} the average."
+    return f"CART-Indexing is {low} the average, and the mask is {mask} it."
+
+
+def _where(a, b, images):
+    """Where the accuracy a lies beside b."""
+    ahead = Difference.of(a, b, images)
+    return "within the noise of" if not ahead.is_news else "above" if ahead.value > 0 else "below"

@@ -115,7 +115,7 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
     gains = Difference.of(float(mean[best]), average, images)
     inside = 0 < best < len(mean) - 1
     if not (gains.value > 0 and gains.is_news):
-        return "Every number of directions is within the noise of the plain average"
+        return "At this λ, every number of directions is within the noise of the plain average"
     leads = [Difference.of(float(value), average, images) for value in mean[1:best]]
     signs = [np.sign(lead.value) if lead.is_news else 0 for lead in leads]
     falls = Difference.of(float(mean[best]), float(mean[-1]), images)

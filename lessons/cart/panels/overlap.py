@@ -1,4 +1,4 @@
-"""When the bell appears: its height against the share of the pixels that are permuted, and measures of interference."""
+"""When the bell appears: its height against the share of the pixels that are permuted, and what the average loses."""
 import numpy as np
 import xarray
 
@@ -156,7 +156,7 @@ def measures_of(parts: dict[str, xarray.Dataset]) -> dict[str, list[float]]:
 
 
 def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
-    """A table: the bell's height with two standard errors and every measure of interference, for every set of tasks.
+    """A table: the bell's height with two standard errors and what the average loses, for every set of tasks.
 
     The rank correlations below it say over how many sets they are: over five, two sets that change places move one by
     up to 0.4.

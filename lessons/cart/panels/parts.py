@@ -75,11 +75,11 @@ class Ranks:
         is_broad = np.array([bool(broad(count)) for count in counts])
         return np.where(is_broad, heights, np.nan), np.where(is_broad, np.nan, heights)
 
-    def axis(self, ax) -> np.ndarray:
-        """Of a picture on paper: give every rank the same room and name every fourth one, or all of them where they are
-        few; returns their places."""
-        places = np.arange(len(self.values))
-        shown = [place for place in places if len(places) < 12 or place % 4 == 0]
+    def axis(self, ax, count: int) -> np.ndarray:
+        """Of a picture on paper: give each of the first `count` ranks the same room; returns their places. All of them
+        are named where they are few, or else every fourth one and the last four, which lie far apart."""
+        places = np.arange(count)
+        shown = [place for place in places if count < 12 or place % 4 == 0 or place >= count - 4]
         ax.set_xticks(shown, [self.texts[place] for place in shown])
         ax.set(xlim=(-0.6, len(places) - 0.4), xlabel="directions kept in layer 1")
         return places

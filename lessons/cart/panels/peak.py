@@ -42,16 +42,16 @@ def let_through(sweep: xarray.Dataset):
     real_parts = [part[name].values[:-1] for name in ("brought", "taken")]
     rule = planted.predicted_rank(sigma, tasks)
     fig, axes = plotting.figure(2, height=4.3, sharey=True)
-    ranks = Ranks(sweep.isel(rank=slice(0, -1)))
+    ranks = Ranks(sweep)
     sentences = []
     for ax, name, both in zip(axes, ("planted: nothing shared", "the networks of the panel"),
                               (planted_parts, real_parts)):
-        places = ranks.axis(ax)
+        places = ranks.axis(ax, len(counts))
         together = both[0] + both[1]
         for (label, look), values in zip(PARTS.items(), (*both, together)):
             ax.plot(places, values, color=look.colour, marker=look.marker, markersize=4, label=label)
-        rule_place = np.interp(rule, [ranks.count(rank) for rank in ranks.values], places)
-        ax.axvline(rule_place, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="rule of 8.5")
+        ax.axvline(np.interp(rule, counts, places), color=BLACK, linestyle="--", linewidth=1.2, marker="",
+                   label="rule of 8.5")
         ax.set_title(name)
         best = counts[int(np.argmax(together))]
         sentences.append(f"{name}: the sum is largest with {best} directions, {together.max():.2f}")

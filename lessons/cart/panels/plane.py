@@ -116,15 +116,16 @@ def reading(sweep: xarray.Dataset) -> Page:
     at_lam = sweep.path_loss.sel(lam=lam)
     lower = (at_lam.sel(rank=rank) < at_lam.isel(rank=0)).sum().item()
     inside = sweep.inside.sel(rank=rank)
+    average, on_plane = way.isel(rank=0, lam=0).item(), sweep.loss.sel(plane=PLANES[0]).mean("task").min().item()
     return page.reading("Choi et al.’s Figure 5, and ours",
                         """The walk begins and ends at the average, and λ is its radius: that holds by construction.
                            Its mean loss falls from {average:.2f} to {best:.2f} with {rank}, λ = {lam:g}, lower than
                            the average's on {lower} of {tasks} tasks. Differs: of the squared length of the step to that
                            point {of_networks:.2%} lies in the plane of the finetuned networks, {of_path:.0%} in that
-                           of the path, and no cell of the former’s map is below {on_plane:.2f}. The paper does not say
-                           of which weights its plane is. In its picture the walk is a loop past a basin, which the
-                           plane of our finetuned networks does not show.""",
-                        average=way.isel(rank=0, lam=0).item(),
+                           of the path, and no cell of the former’s map is below {on_plane:.2f}{between}. The paper does
+                           not say of which weights its plane is. In its picture the walk is a loop past a basin, which
+                           the plane of our finetuned networks does not show.""",
+                        average=average,
                         best=best.min().item(),
                         rank=Ranks(sweep).said(rank),
                         lam=lam,
@@ -132,7 +133,9 @@ def reading(sweep: xarray.Dataset) -> Page:
                         tasks=sweep.sizes["task"],
                         of_networks=inside.sel(plane=PLANES[0]).item(),
                         of_path=inside.sel(plane=PLANES[1]).item(),
-                        on_plane=sweep.loss.sel(plane=PLANES[0]).mean("task").min().item())
+                        on_plane=on_plane,
+                        between=" (the average lies on it between the middles of four cells)" if average < on_plane
+                        else "")
 
 
 def reading_of_the_span(sweep: xarray.Dataset) -> Page:

@@ -77,8 +77,9 @@ def width(sweep: xarray.Dataset):
             "charts": [left, right], "draw": draw,
             "controls": {"width": control},
             "caption": caption(sweep).replace(str(bell.WIDTH), "width") + " λ chosen at every number of directions on "
-                       "held-out images. Bars: from the first to the last number, in a row, whose accuracy is within "
-                       "two standard errors of the best."}
+                       "held-out images. Left, the number is the one with the best accuracy on test images; chosen on "
+                       "held-out images it may be another. Bars: from the first to the last number, in a row, whose "
+                       "accuracy is within two standard errors of the best."}
 
 
 def top_of(part: xarray.Dataset) -> Plateau | None:
