@@ -410,6 +410,15 @@ def test_names_on_paper_stand_apart_and_long_words_are_wrapped(monkeypatch):
         assert "\n" in figures[-1]._suptitle.get_text()
 
 
+@pytest.mark.parametrize("heights, places", [
+    ([0.2, 0.6], [0.2, 0.6]),
+    ([0.29, 0.29, 0.33, 0.33, 0.45, 0.71], [0.218, 0.278, 0.338, 0.398, 0.458, 0.71]),
+    ([0.97, 0.98, 0.99], [0.88, 0.94, 1.0]),
+    ([0.0, 0.01], [0.0, 0.06])])
+def test_names_on_paper_stand_as_near_to_their_lines_as_they_can(heights, places):
+    assert printed.apart(heights, 0.06) == pytest.approx(places)
+
+
 @pytest.mark.parametrize("stacked", [False, True])
 def test_the_name_of_a_vertical_axis_stands_whole_above_it_and_on_no_other(monkeypatch, stacked):
     figures = []

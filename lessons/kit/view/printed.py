@@ -122,20 +122,33 @@ def _said_at_the_end(ax, mark: Mark, y):
 
 
 def _keep_apart(ax):
-    """Move names at the ends of lines up and down until none stands on another."""
+    """Move names at the ends of lines up and down, as little as possible, until none stands on another."""
     names = sorted((text for text in ax.texts if text.get_gid() == _AT_THE_END), key=lambda text: text.xy[1])
     if not names:
         return
     gap = _NAME * ax.figure.dpi / 72 / ax.get_window_extent().height
     to_axes, left = ax.transData + ax.transAxes.inverted(), ax.get_xlim()[0]
     heights = [to_axes.transform((left, text.xy[1]))[1] for text in names]
-    for place in range(1, len(names)):
-        heights[place] = max(heights[place], heights[place - 1] + gap)
-    heights[-1] = min(heights[-1], max(1.0, to_axes.transform((left, names[-1].xy[1]))[1]))
-    for place in reversed(range(len(names) - 1)):
-        heights[place] = min(heights[place], heights[place + 1] - gap)
-    for text, height in zip(names, heights):
+    for text, height in zip(names, apart(heights, gap)):
         text.xy, text.xycoords = (1, height), "axes fraction"
+
+
+def apart(heights: Sequence[float], gap: float) -> np.ndarray:
+    """Places with at least this gap from each to the next, in the same order and as near to the heights as possible
+    (least squares). None is above 1 or below 0, unless a height is.
+
+    Args:
+        heights: rising, shares of the height of the axes.
+    """
+    gaps = gap * np.arange(len(heights))
+    groups: list[list[float]] = []  # that touch, by their heights without the gaps
+    for height in np.asarray(heights) - gaps:
+        groups.append([height])
+        while len(groups) > 1 and np.mean(groups[-2]) > np.mean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    places = np.concatenate([np.full(len(group), np.mean(group)) for group in groups])
+    places = np.maximum(places, min(0.0, heights[0]))
+    return np.minimum(places, max(1.0, heights[-1]) - gaps[-1]) + gaps
 
 
 def _band(ax, chart, mark, rows):
