@@ -1,5 +1,6 @@
 """What the views of chapter 8 say at several settings of the archived full sweeps, beside the sweeps' numbers."""
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,7 +114,8 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
 @pytest.mark.parametrize("mean, title", [
     ([0.5, 0.7, 0.9, 0.6, 0.5], "None and all give the average, the best number lies between"),
     ([0.5, 0.3, 0.9, 0.6, 0.5], "Too few directions hurt, all give the average, the best number lies between"),
-    ([0.5, 0.6, 0.3, 0.9, 0.5], "Some numbers of directions hurt, all give the average, the best number lies between"),
+    ([0.5, 0.6, 0.3, 0.9, 0.5], "Some numbers of directions hurt, keeping all of them gives the average, the best "
+                                "number lies between"),
     ([0.5, 0.5, 0.3, 0.9, 0.5], "Too few directions hurt, all give the average, the best number lies between"),
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
     ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
@@ -180,7 +182,8 @@ def test_at_the_cliff_means_that_exactly_the_large_singular_values_are_kept(more
 def test_who_is_ahead_at_its_best_stands_in_the_key(views):
     draw = views["peak"].draw
     grey = [draw(rank=10.0, case="8 tasks", head=head).key[1][1] for head in peak.HEADS]
-    assert grey == ["grey: not centred, more accurate at its best", "grey: not centred, less accurate at its best"]
+    assert grey == ["grey curve: not centred, more accurate at its best",
+                    "grey curve: not centred, less accurate at its best"]
 
 
 def test_with_eight_tasks_of_digits_centring_helps_only_if_the_output_layer_is_left_whole(views, sets):
@@ -214,7 +217,7 @@ def test_the_reading_of_the_bell_says_only_what_the_numbers_carry(eight):
     average = eight.average.item()
     assert cart - plain >= centring.CLEAR and cart - average >= 2 * centring.CLEAR
     text = centring.reading_of_the_bell(eight)._repr_html_()
-    assert "needs both" in text and "With fewer than 9 directions, CART gains less than half as much over it." in text
+    assert "needs both" in text and "With fewer than 9 directions, less than half of this gain is there." in text
     level = _mended(eight, several.CASE, centring.WHOLE, HOWS[1], cart)
     assert "needs both" not in centring.reading_of_the_bell(level)._repr_html_()
     flat = _mended(eight, several.CASE, centring.WHOLE, HOWS[0], average)
@@ -225,7 +228,7 @@ def test_the_reading_of_the_bell_says_only_what_the_numbers_carry(eight):
 def test_the_reading_of_the_output_layer_says_only_what_the_numbers_carry(sets):
     text = repr(centring.reading_of_the_output_layer(sets))
     assert "decided who is ahead" in centring.reading_of_the_output_layer(sets)._repr_html_()
-    assert "beat CART’s best" not in text
+    assert "only number of directions" not in text
     assert "Of the ten cases on this panel, CART is ahead in three and truncation without centring in five." in text
     behind = _mended(sets, centring.EIGHT, centring.WHOLE, HOWS[1], 0.9)
     assert "decided who is ahead" not in centring.reading_of_the_output_layer(behind)._repr_html_()
@@ -237,24 +240,25 @@ def test_one_number_of_directions_without_centring_that_is_ahead_is_named(sets):
     cases = _mended(sets, centring.EIGHT, centring.CUT, HOWS[1], 0.5)
     cases.accuracy.loc[{"case": centring.EIGHT, "head": centring.CUT, "how": HOWS[1], "rank": 7.0}] = 0.7
     text = repr(centring.reading_of_the_output_layer(cases))
-    assert "Without centring, only 7 directions beat CART’s best by more than the noise." in text
+    assert "7 is the only number of directions at which truncation without centring beats CART’s best" in text
 
 
 def test_where_the_gain_without_centring_comes_from_is_said_if_the_grey_line_shows_it(sets):
     text = centring.reading_of_the_grey_line(sets)._repr_html_()
-    assert "comes from cutting the output layer" in text and "From 9 directions on" in text
+    assert "comes from cutting the output layer" in text and "from 9 directions on" in text
     flat = _mended(sets, centring.EIGHT, centring.CUT, HOWS[1], 0.414)
     assert "comes from cutting" not in centring.reading_of_the_grey_line(flat)._repr_html_()
 
 
 def test_who_is_ahead_of_cart_where_all_pixels_are_permuted(sweep):
     row = levels_of(readings.one(sweep, setting=bell.DISJOINT))
-    text = overlap.reading_beside_the_others(sweep)._repr_html_()
+    text = overlap.reading_beside_the_others(sweep, 0.751)._repr_html_()
+    assert f"CART has {100 * row['cart']:.0f} % (yours" in text and "output layer whole, had 75 %)" in text
     assert "but behind task arithmetic and truncation without centring" in text and "87.5 % permuted, too" in text
     assert f"task arithmetic with all directions {100 * row['arithmetic']:.0f} %" in text
     changed = sweep.copy(deep=True)
     changed.accuracy.loc[{"setting": bell.DISJOINT, "how": HOWS[1]}] = 0.5
-    text = overlap.reading_beside_the_others(changed)._repr_html_()
+    text = overlap.reading_beside_the_others(changed, 0.751)._repr_html_()
     assert "but behind" not in text and "too." not in text
 
 
@@ -267,18 +271,33 @@ def test_what_averaging_loses_is_called(losses, title):
 
 
 def test_the_short_readings_have_the_sweeps_numbers(sweep):
-    cases, storage = experiment.peak.run("full", 0), experiment.storage.run("full", 0)
-    text = repr(peak_panels.reading_of_the_cliff(cases))
-    first = readings.plateau(cases.sel(case=peak.USUAL), peak.HEADS[0]).first
-    assert f"at {first} directions" in text and "no cliff" in text and "as few large ones" in text
-    assert "ten digits with five outputs have 8." in text
-    assert "CART is best at 20 directions, well behind the cliff." in text
-    html = peak_panels.reading_of_the_cliff(cases)._repr_html_()
-    assert "With the output layer cut, CART reaches its best right behind the cliff" in html
+    storage = experiment.storage.run("full", 0)
     text = repr(costs.reading_of_a_few_directions(storage))
     assert f"the accuracy is {100 * storage.accuracy.sel(rank=0.02).mean().item():.0f} %" in text
     height = readings.height(readings.one(sweep, setting=bell.DISJOINT))
     assert f"and {100 * height:.0f} with all" in repr(overlap.reading_of_the_heights(sweep))
+
+
+def test_a_table_says_in_which_rows_the_cliff_is_a_good_place_to_start():
+    cases = parts.together(experiment.peak.run("full", 0), experiment.pixels.run("full", 0))
+    page = peak_panels.reading_of_the_cliff(cases)
+    assert "With the output layer cut, the cliff was a good place to start in some rows" in page.page
+    assert "In the rows “4 tasks”, “8 tasks”, “5 digits” and “5 digits, 10 outputs”, CART begins" in page.text
+    rows = {line.partition(":")[0]: line for line in page.text.splitlines()[1:]}
+    for chip, head, first in (("4 tasks", 0, 11), ("8 tasks", 1, 20), ("standardised, lower rate", 0, 7)):
+        name = next(name for name, text in peak_panels.CHIPS.items() if text == chip)
+        assert readings.plateau(cases.sel(case=name), peak.HEADS[head]).first == first
+        assert f"output layer {('cut', 'whole')[head]} {first}" in rows[chip] and "cliff? yes" in rows[chip]
+    for chip, large in (("10 digits, 5 outputs", 8), ("60,000 images", 16), ("standardised pixels", 15)):
+        assert f"{chip}: large values {large}, cliff? no" in rows[chip]
+    alone = peak_panels.reading_of_the_cliff(cases.sel(case=[peak.USUAL]))
+    assert "in some rows" not in alone.page and "rows without a cliff" not in alone.text
+
+
+def test_the_lesson_defines_the_cliff_as_the_view_does():
+    text = (Path(__file__).parents[1] / "notebooks" / "08_cart.ipynb").read_text(encoding="utf-8")
+    assert f"If the next has at most {peak_panels.CLIFF:g} of its height, we call this a **cliff**." in text
+    assert peak_panels.NEAR == 3 and "it means at most three directions more." in text
 
 
 def test_the_reading_of_more_tasks_leads_with_what_follows_for_a_comparison():

@@ -121,6 +121,7 @@ def test_what_chapter_8_counts_over_seeds_is_so():
     for name, least, most in (("standardised_pixels", 11, 13), ("standardised_pixels_lower_learning_rate", 7, 11)):
         first = cart_4[f"{name}_first"]
         assert len(first) == 10 and (first.min(), first.max()) == (least, most), name
+    assert (cart_4["standardised_pixels_lower_learning_rate_first"] < 10).sum() == 8
     assert (cart_4["pixels_only_shifted_drop"] > CLIFF).sum() == 9
     left = cart_4["standardised_pixels_left_at_32"]
     assert 0.68 < left.min() and left.max() < 0.87 and cart_4["standardised_pixels_drop"].min() > 0.91

@@ -24,6 +24,7 @@ CASES = {EIGHT: EIGHT, experiment.USUAL: "4 tasks", "3 tasks": "3 tasks",
          several.CASE: several.CASE}  # as the chips name them
 CLEAR = 0.05  # a lead that the readings call one
 COUNTS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_GREY = "grey curve: truncated without centring, λ at its best; straight grey lines: other merges"
 _ALT = """
     {case}, {head}. With {rank}, CART has {centred:.3f} ± {error:.3f}, and truncation without centring {plain:.3f}. By
     directions kept, centred {of_centred}; not centred {of_plain}. Average {average:.3f}, task arithmetic with all
@@ -107,7 +108,7 @@ def _frame(sweep, rank, case, head, title):
                plain=plain[place], of_centred=by_rank(ranks, centred), of_plain=by_rank(ranks, plain), **levels)
     values = {"sure": (centred - errors, centred + errors), "centred": centred, "plain": plain, **levels}
     return Frame(title, alt, values, key(("merged", "CART, λ at its best"),
-                                         ("", "grey: truncated without centring, λ at its best")))
+                                         ("", _GREY)))
 
 
 def _chart(ranks, star, *others):
@@ -162,15 +163,16 @@ def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
     title, few = "Accuracies on these eight tasks", ""
     if inside:
         half = (centred > (average + cart) / 2).argmax()
-        few = said("With fewer than {first}, CART gains less than half as much over it.",
+        few = said("With fewer than {first}, less than half of this gain is there.",
                    first=ranks.said(ranks.values[half]))
         title = "The best accuracy lies between the ends"
         if cart - plain >= CLEAR:
             title += ", and on these tasks it needs both centring and truncating"
     return reading(title,
-                   """With {kept}, CART has {cart:.0f} %. Centring without truncating gives the average,
-                      {average:.0f} %. {few} Truncating without centring gives {plain:.0f} % with its best number of
-                      directions, and task arithmetic, which does neither, {arithmetic:.0f} %.""",
+                   """With {kept}, CART has {cart:.0f} %. The average, which is what centring without truncating
+                      gives, has {average:.0f} %. {few} Truncating without centring gives {plain:.0f} %
+                      with its best number of directions, and task arithmetic, which does neither,
+                      {arithmetic:.0f} %.""",
                    kept=ranks.said(ranks.values[best]), few=few,
                    **in_percent(cart=cart, average=average, plain=plain,
                                 arithmetic=curves(sweep, several.CASE, WHOLE)[1][-1]))
@@ -206,7 +208,8 @@ def _only_at(sweep):
     ahead = [place for place, lead in enumerate(leads, 1) if lead.is_news and lead.value > 0]
     if len(ahead) != 1:
         return ""
-    return f"Without centring, only {ranks.said(ranks.values[ahead[0]])} beat CART’s best by more than the noise."
+    return (f"{ranks.texts[ahead[0]]} is the only number of directions at which truncation without centring beats "
+            "CART’s best by more than the noise.")
 
 
 def _with_four_tasks(sweep):
@@ -241,6 +244,6 @@ def reading_of_the_grey_line(sweep: xarray.Dataset) -> Page:
     if first == len(both):
         return reading("Task arithmetic on these eight tasks", "It has {all:.0f} %.", all=100 * arithmetic)
     return reading("With more than a few directions, the gain without centring comes from cutting the output layer",
-                   """From {first} on, but not with all of them, the line “not centred” for eight tasks is level with
-                      task arithmetic if the output layer is whole, and far above it if it is cut.""",
+                   """Take eight tasks, and the line “not centred” from {first} on, but not with all of them. With the
+                      output layer whole, it is level with task arithmetic. With that layer cut, it is far above.""",
                    first=ranks.said(ranks.values[first]))

@@ -6,7 +6,9 @@ import numpy as np
 import xarray
 
 from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_low_rank_wins
+from lessons.cart.algorithms.spectra import kept_rank
 from lessons.cart.experiment import tasks
+from lessons.cart.experiment.bell import WIDTH
 from lessons.cart.experiment.storage import PEERS
 from lessons.cart.panels.parts import numbers_of, percent
 from lessons.kit import plotting
@@ -107,7 +109,7 @@ def _charts(sizes, accuracy, alone, of_masks, num_tasks):
                   *(Spots(name, "other", names=(name,)) for name in of_masks),
                   Line("accuracy", "merged", "CART-Indexing", x=stops, dots=True), Handle("rank")))
     count = len(of_masks)
-    ticks = dict(enumerate(("CART", *(name.partition(" ")[0] for name in of_masks), "one by one")))
+    ticks = dict(enumerate(("CART-Indexing", *(name.partition(" ")[0] for name in of_masks), "one by one")))
     right = Chart(Axis("", -0.6, count + 1.6, kind="places", ticks=ticks),
                   Axis("all bytes, as a share of storing every network", 0, 1.2, unit="percent"),
                   (Bars("merged", "merged", "CART-Indexing", x=(0,)),
@@ -274,23 +276,23 @@ def _of_the_table(sweep):
 
 
 def reading_of_a_few_directions(sweep: xarray.Dataset) -> Page:
-    """What CART-Indexing keeps of the single networks at the size of a mask, beside the better mask and the average."""
+    """What CART-Indexing keeps of the single networks at the size of a mask, beside the better mask."""
     images = sweep.sizes["task"] * int(sweep.attrs["test_images"])
     masks = sweep.peer_accuracy.mean("task")
     mask = sweep.peer_task_bytes.sel(peer="EMR").item()
     fits = sweep.sel(rank=sweep["rank"][sweep.task_bytes <= SAME_SIZE * mask]).isel(rank=-1)
     accuracy, alone, of_mask = (float(value) for value in (fits.accuracy.mean(), sweep.own.mean(), masks.max()))
-    loses = Difference.of(alone, accuracy, images)
+    loses, rank = Difference.of(alone, accuracy, images), float(fits["rank"])
     nearly = loses.value < 0.03
     title = "For the bytes of a mask, a few directions bring each network back" if not loses.is_news else \
         "For the bytes of a mask, a few directions nearly bring each network back" if nearly else \
         "What a few directions keep for the bytes of a mask"
     return reading(title,
-                   """With {rank} of the rank, each task takes about the bytes of a mask, and the accuracy is
-                      {kept:.0f} %. The single networks have {alone:.0f} %, the better of the masks {mask:.0f} %, and
-                      the average {average:.0f} %.""",
-                   rank=percent(float(fits["rank"])), kept=100 * accuracy, alone=100 * alone, mask=100 * of_mask,
-                   average=100 * float(sweep.average.mean()))
+                   """With {rank} of the rank ({few} of {width} directions), each task takes about the
+                      bytes of a mask, and the accuracy is {kept:.0f} %. The single networks have {alone:.0f} %, and the
+                      better of the masks {mask:.0f} %.""",
+                   rank=percent(rank), few=kept_rank(rank, (WIDTH, WIDTH)), width=WIDTH, kept=100 * accuracy,
+                   alone=100 * alone, mask=100 * of_mask)
 
 
 def reading_of_storage(sweep: xarray.Dataset) -> Page:

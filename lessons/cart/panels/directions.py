@@ -124,8 +124,11 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
     ends = Difference.of(float(mean[-1]), average, images)
     of_all = "all help" if ends.is_news and ends.value > 0 else "all hurt" if ends.is_news else "all give the average"
     if -1 in signs:
-        which = "Too few" if next(filter(None, signs)) < 0 else "Some numbers of"
-        return f"{which} directions hurt, {of_all}, the best number lies between"
+        if next(filter(None, signs)) < 0:
+            return f"Too few directions hurt, {of_all}, the best number lies between"
+        first, *others = of_all.removeprefix("all ").split()
+        return (f"Some numbers of directions hurt, keeping all of them {' '.join((f'{first}s', *others))}, the best "
+                "number lies between")
     none = "None and" if of_all == "all give the average" else "No direction gives the average,"
     return f"{none} {of_all}, the best number lies between"
 

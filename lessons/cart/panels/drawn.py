@@ -64,11 +64,12 @@ def missing(shares: Mapping[int, float]):
     """
     fig, ax = plotting.figure(height=2.9)
     ax.plot(list(shares), list(shares.values()), color=GREEN, marker="o")
-    ax.set(xscale="log", xlabel="directions kept", ylabel="share of the length\nthat is missing", ylim=(-0.03, 1))
+    ax.set(xscale="log", xlabel="directions kept", ylabel="length of what is missing,\nas a share of the whole",
+           ylim=(-0.03, 1))
     ax.set_xticks(list(shares), [str(count) for count in shares])
     ax.minorticks_off()
     plotting.in_percent(ax.yaxis)
-    return plotting.show(fig, "Share of the length that is missing, by directions kept: "
+    return plotting.show(fig, "Length of what is missing, as a share of the whole length, by directions kept: "
                               f"{', '.join(f'{count}: {share:.2f}' for count, share in shares.items())}.")
 
 

@@ -123,13 +123,17 @@ def reading_of_the_heights(sweep: xarray.Dataset) -> Page:
                       with all. (Two standard errors are at most {error:.0f} points.) {turned}""",
                    half=of_shares[0.5], most=of_shares[0.875], all=of_shares[1.0],
                    error=np.ceil(max(errors)),
-                   turned=said("Digits that are turned by eight angles lie in between, at {turned:.0f} points.",
-                               turned=turned) if between else "")
+                   turned=said("""Eight tasks of digits, turned by eight angles, lie between half and all, at
+                                  {turned:.0f} points.""", turned=turned) if between else "")
 
 
-def reading_beside_the_others(sweep: xarray.Dataset) -> Page:
+def reading_beside_the_others(sweep: xarray.Dataset, of_learner: float) -> Page:
     """CART beside task arithmetic and truncation without centring, where all pixels are permuted, and whether both are
-    ahead of it there and with 87.5 %."""
+    ahead of it there and with 87.5 %.
+
+    Args:
+        of_learner: the accuracy of the learner's own CART on these networks, output layer whole.
+    """
     parts = permutations_of(sweep)
     row = levels_of(parts[1.0])
     behind = _is_behind_both(parts[1.0])
@@ -137,9 +141,11 @@ def reading_beside_the_others(sweep: xarray.Dataset) -> Page:
         "CART, task arithmetic and truncation without centring"
     same = behind and _is_behind_both(parts[0.875])
     return reading(title,
-                   """With all pixels permuted, CART has {cart:.0f} %, task arithmetic with all directions
-                      {arithmetic:.0f} %, and truncation without centring {truncated:.0f} %. {same}""",
+                   """With all pixels permuted, CART has {cart:.0f} % (yours under exercise 8.2, with the output layer
+                      whole, had {of_learner:.0f} %), task arithmetic with all directions {arithmetic:.0f} %, and
+                      truncation without centring {truncated:.0f} %. {same}""",
                    **{name: 100 * row[name] for name in ("cart", "arithmetic", "truncated")},
+                   of_learner=100 * of_learner,
                    same="Both are ahead with 87.5 % permuted, too." if same else "")
 
 

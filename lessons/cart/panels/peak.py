@@ -107,7 +107,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
                    best=plateau(part, head).said, centred=by_rank(ranks, centred), plain=by_rank(ranks, plain),
                    large=part.large.item(), sigma=listed(sigma[:16], 2), average=part.average.item(),
                    own=part.own.item())
-        beside = f"grey: not centred, {compared(plain, centred, int(part.images))} at its best"
+        beside = f"grey curve: not centred, {compared(plain, centred, int(part.images))} at its best"
         return Frame(finding(part, head), alt, values, key(("merged", "CART, λ at its best"), ("", beside)))
 
     controls = {"rank": ranks.view_slider(10.0),
@@ -119,9 +119,10 @@ def peak(sweep: xarray.Dataset, prediction=None):
                       "Choose standardised pixels. Does the lower rate bring the cliff back?"),
             "charts": _charts(sweep, ranks), "draw": draw,
             "controls": controls, "hides": ["centred", "sure", "plain"], "stacked": True,
-            "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Standardised: "
-                       f"the pixels minus {pixels.MEAN}, over {pixels.SPREAD}. The learning rate is {experiment.LR}, "
-                       f"the lower one {pixels.LOW}. Band: two standard errors."}
+            "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Bars: singular "
+                       f"values of the first layer's task vectors from θ₀, mean over the tasks. Standardised: the "
+                       f"pixels minus {pixels.MEAN}, over {pixels.SPREAD}. The learning rate is {experiment.LR}, the "
+                       f"lower one {pixels.LOW}. Band: two standard errors."}
 
 
 def _charts(sweep, ranks):
@@ -151,18 +152,30 @@ def compared(plain: np.ndarray, centred: np.ndarray, images: int) -> str:
     return "more accurate" if ahead.value > 0 else "less accurate"
 
 
-def finding(part: xarray.Dataset, head: str) -> str:
-    """Where CART first reaches its best, beside the cliff in the singular values, if there is one: behind the last that
-    is above a quarter of the largest, the next has at most `CLIFF` of its height. At the cliff means that exactly the
-    large ones are kept.
+def behind_the_cliff(part: xarray.Dataset, head: str) -> int | None:
+    """How many directions behind the cliff in the singular values CART first reaches its best; None without a cliff.
+    There is one if, behind the last value that is above a quarter of the largest, the next has at most `CLIFF` of its
+    height.
 
     Args:
         part: one case of the sweep.
     """
     sigma, large = part.sigma.sel(how=HOWS[1]).values, round(part.large.item())
     if large >= len(sigma) or sigma[large] > CLIFF * sigma[large - 1]:
+        return None
+    return plateau(part, head).first - large
+
+
+def finding(part: xarray.Dataset, head: str) -> str:
+    """Where CART first reaches its best, beside the cliff. At the cliff means that exactly the large singular values
+    are kept.
+
+    Args:
+        part: one case of the sweep.
+    """
+    behind = behind_the_cliff(part, head)
+    if behind is None:
         return NO_CLIFF
-    behind = plateau(part, head).first - large
     if behind < 0:
         return "CART reaches its best before the cliff in the singular values"
     if behind == 0:
@@ -188,39 +201,29 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
-    """Where CART begins to be at its best, beside the cliff, for ten digits and five, with eight tasks and the output
-    layer whole, and after a longer training."""
+    """In which of the view's cases the cliff is a good place to start, with the output layer cut; below it a table of
+    all of them, with where CART begins to be at its best for both ways to treat the output layer."""
     head = experiment.HEADS[0]
-    ten, few, outputs, shared, longer = (sweep.sel(case=name) for name in (
-        experiment.USUAL, experiment.FEW_DIGITS, "5 digits, 10 outputs", "10 digits, 5 outputs",
-        experiment.MANY_IMAGES))
-    near = finding(ten, head)
-    title = f"With the output layer cut, {near}" if near == finding(few, head) != NO_CLIFF else \
-        "The cliff, and where CART begins to be at its best"
-    sentences = [said("""With ten digits there are {ten:.0f} large singular values, and CART begins to be at its best at
-                         {ten_first} directions. With five digits there are {few:.0f}, and it begins at {few_first}.""",
-                      ten=ten.large.item(), ten_first=plateau(ten, head).first, few=few.large.item(),
-                      few_first=plateau(few, head).first)]
-    if round(outputs.large.item()) == round(few.large.item()) < round(ten.large.item()):
-        sentences.append("Five digits with ten outputs have as few large ones, so the number of outputs alone does not "
-                         "decide.")
-    if round(shared.large.item()) < round(ten.large.item()):
-        sentences.append(said("Nor does the number of digits: ten digits with five outputs have {count:.0f}.",
-                              count=shared.large.item()))
-    sentences.append(_with_eight_tasks(sweep.sel(case="8 tasks")))
-    if finding(longer, head) == NO_CLIFF:
-        sentences.append("After a longer training, with more images, the singular values fall smoothly. Then there "
-                         "is no cliff that would say where to cut.")
-    return reading(title, "{text}", text=" ".join(filter(None, sentences)))
+    cases = {name: sweep.sel(case=name) for name in CHIPS if name in sweep.case.values}
+    behind = {name: behind_the_cliff(part, head) for name, part in cases.items()}
+    near = [f"“{CHIPS[name]}”" for name, count in behind.items() if count is not None and 0 <= count <= NEAR]
+    title = "With the output layer cut, the cliff was a good place to start in some rows" \
+        if 0 < len(near) < len(cases) else "The cliff, and where CART begins to be at its best"
+    first = reading(title, "{near} {none}",
+                    near=f"In the rows {_in_a_row(near)}, CART begins to be at its best at the cliff or right behind "
+                    "it." if near else "",
+                    none="In the rows without a cliff, the singular values do not say where to cut."
+                    if None in behind.values() else "")
+    rows = [(CHIPS[name], f"{part.large.item():.0f}", "no" if behind[name] is None else "yes",
+             *(plateau(part, which).first for which in experiment.HEADS)) for name, part in cases.items()]
+    below = table(("networks", "large values", "cliff?",
+                   *(f"CART begins to be at its best at, output layer {which}" for which in ("cut", "whole"))), rows)
+    return Page(f"{first.text}\n{below.text}", first.page + below.page)
 
 
-def _with_eight_tasks(part):
-    """One sentence on eight tasks with the output layer whole, if CART is best well behind the cliff there."""
-    best, large = plateau(part, experiment.HEADS[1]).best, round(part.large.item())
-    if best - large <= NEAR:
-        return ""
-    return (f"With eight tasks of digits and the output layer whole, CART is best at {best} directions, well behind "
-            "the cliff.")
+def _in_a_row(names):
+    """Names in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def reading_of_centring(sweep: xarray.Dataset) -> Page:
