@@ -153,8 +153,9 @@ CHAPTERS = (
                     "implementers make"),
     Chapter("08_cart", "lessons.cart", panels=6, slider="directions kept, pixels permuted", quick=130, full=3600,
             needs=("mnist", "fashion"), needs_in_full=CIFAR,
-            teaches="centred low-rank task vectors: why they work only between two ends, whether it is the centring "
-                    "that helps, which tasks they need, where to cut, and what they are good for in storage"),
+            teaches="centred low-rank task vectors: why CART must keep some directions but not all, whether it is "
+                    "the centring that helps, which tasks they need, where to cut, and what they are good for in "
+                    "storage"),
     Chapter("08_paper", "lessons.cart", deeper=True, panels=5, slider="rank, λ", needs_in_full=("fashion", "cifar"),
             quick=130, full=3600,
             teaches="CART’s figures beside ours: the bell at every λ, layers of several widths, interference as meant, "
