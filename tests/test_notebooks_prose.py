@@ -44,6 +44,7 @@ ALLOWED = {
         "equation-2-text": {"twice as far": "the 2 of Eq. 2"}},
     "04_exponents": {
         "exercise-4-6-text": {"1.5": "an option"},
+        "growth-text": {"0.2": "up to where exponents are fitted, `causes.SMALL`"},
         "claims-text": {"0.4": "the source's λ", "0.2": "half of it"},
         "in-one-minute": {"0.4": "the source's λ"}},
     "05_pretraining": {

@@ -648,6 +648,8 @@ def test_the_views_of_stitching_and_negation_draw_the_sweeps_numbers(sweep):
     assert np.array_equal(frame.values["A"], here.transpose("two", "pair").values)
     own = (part.sel(features=mlp.FEATURES[1], two="i") + part.sel(features=mlp.FEATURES[2], two="j")).mean("pair") / 2
     assert frame.values["one network, own task"] == pytest.approx(own.values)
+    alone = part.sel(features=list(mlp.FEATURES[1:])).min("two").max("features").mean("pair")
+    assert frame.values["one network, worse task"] == pytest.approx(alone.values)
     guess = predict("What share?")
     view = panels.negation(sweep, guess).set(angle=90.0)
     truth = sweep.negated.sel(angle=45.0, layer="output", lam0=1.0, how=mlp.HOW[1], which="pretraining").item()
@@ -843,6 +845,20 @@ def test_the_pretrained_network_knows_much_of_the_nearest_angle_and_a_finetuned_
     own = mlp.run("full", 0).own
     assert min(own.sel(model=i, task=j).item() for i, j in itertools.permutations(mlp.ANGLES, 2)
                if abs(i - j) < 30) > 0.6
+
+
+def test_on_seed_0_a_neighbours_network_beats_every_analogy_and_every_analogy_the_pretrained_one():
+    measured = mlp.run("full", 0)
+    for name, (_, _, c, d) in mlp.QUADRUPLES.items():
+        best = measured.analogy.sel(quadruple=name).max().item()
+        pretrained, neighbour = (measured.own.sel(model=model, task=d).item() for model in (0.0, c))
+        assert pretrained + 0.1 < best < neighbour - 0.05, name
+
+
+def test_on_the_ledgers_seeds_two_task_vectors_help_the_resnet_and_eq_2_weakens_with_depth():
+    ledger = claims.measured()["CTL-10"]
+    assert (np.subtract(ledger["ResNet two_at_half"], ledger["ResNet two_at_0"]) > 0.2).all()
+    assert (np.subtract(ledger["ResNet eq_2_block_8_at_0.4"], ledger["ResNet eq_2_block_1_at_0.4"]) > 0.1).all()
 
 
 def test_a_share_of_the_base_a_little_below_zero_did_no_harm_and_one_far_below_did():

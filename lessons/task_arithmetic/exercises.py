@@ -503,7 +503,8 @@ FIRST_LAYER = Exercise(
               "λ³ is how the mean of the squares grows: a share ∝ λ of the units, times a square ∝ λ². We take the "
               "root at the end."),
     ],
-    hints=["How many units deviate at all? Those whose input is within reach of 0, and the reach grows like λ.",
+    hints=["How many units deviate at all? Those whose pre-activation is within reach of 0, and the reach grows like "
+           "λ.",
            "How much does such a unit deviate? Like λ.",
            "Root mean square: √(λ · λ²)."],
     praise="In the first layer, where there is nothing but kinks, that is the slope to expect. Whether a slope says as "

@@ -60,25 +60,31 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     shares = {equation: causes.shares(sweep, equation).sel(layer="output") for equation in causes.EQUATIONS}
     early = causes.gates_matter(sweep, "Eq. 2", 0.2)
     late = causes.gates_matter(sweep, "Eq. 2", 1.0)
-    leads = "kinks lead however one freezes" if early[0] > 0.5 else "the lead depends on how one freezes"
-    lead = "which of the two leads depends on it" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
-    sure = said("""How sure are the shares of Eq. 2? The ReLUs can also be frozen at one of the two ends. Over the three
-                   choices, the share of kinks is between {early[0]:.0%} and {early[1]:.0%} at λ = 0.2, so {leads}. At
-                   λ = 1 it is between {late[0]:.0%} and {late[1]:.0%}, and {lead}.""",
+    leads = "kinks are the larger part with each choice" if early[0] > 0.5 else \
+        "which part is larger depends on the choice"
+    lead = "which part is larger depends on the choice" if late[0] < 0.5 < late[1] else \
+        "which part is larger does not depend on the choice"
+    sure = said("""How sure are the shares of Eq. 2? In the table, the ReLUs are frozen at the middle network. They can
+                   also be frozen at either end. Over these three choices, the share of kinks at the output is between
+                   {early[0]:.0%} and {early[1]:.0%} at λ = 0.2, so {leads}. At λ = 1 it is between {late[0]:.0%} and
+                   {late[1]:.0%}, so {lead}.""",
                 early=early, late=late, leads=leads, lead=lead)
     rows = [[equation, *(f"{of_part['output']:.2f}" for of_part in parts.values()),
-             *(f"{shares[equation].sel(step=lam).item():.0%}" for lam in (0.1, 0.4, 1.0))]
+             *(f"{shares[equation].sel(step=lam).item():.0%}" for lam in (0.1, 0.4, 0.6, 1.0))]
             for equation, parts in exponents.items()]
     of_missed = exponents["Eq. 2"]["missed"]
-    first = said("""As a share of the features’ length, what Eq. 2 misses in layer 1, which has kinks alone, grows like
-                    λ to the power {first:.2f} (λ up to {small:g}). {between}The table is about the same share, at
-                    the output.""",
+    first = said("""In layer 1 there are kinks alone. What Eq. 2 misses there grows like λ to the power {first:.2f} (λ
+                    up to {small:g}; as a share of the features’ length). {between}The table has the powers of λ at the
+                    output, and the share of kinks in what is missed there.""",
                  first=of_missed["layer 1"], small=causes.SMALL,
-                 between="At the output this power lies between that and the power of the output’s curvature alone. "
+                 between="What Eq. 2 misses at the output grows with a larger power, but with a smaller one than the "
+                         "output’s curvature. "
                  if of_missed["layer 1"] < of_missed["output"] < exponents["Eq. 2"]["curvature"]["output"] else "")
-    last = said("""The output’s kinks alone do not grow like those of layer 1, perhaps because the layers above mix what
-                   many units miss. {sure}""", sure=sure)
+    mixed = "At the output, the kinks’ part grows with a larger power of λ than in layer 1, perhaps because the " \
+            "layers between layer 1 and the output mix what many units miss. " \
+        if exponents["Eq. 2"]["kinks"]["output"] > of_missed["layer 1"] else ""
+    last = said("{mixed}{sure}", mixed=mixed, sure=sure)
     paragraph = Markup("<p>{}</p>")
-    return table(("at the output", "exponent of what is missed", "of its kinks", "of its curvature",
-                  "share of kinks at λ = 0.1", "at λ = 0.4", "at λ = 1"), rows,
+    return table(("at the output", "power of λ: what is missed", "power of λ: its kinks", "power of λ: its curvature",
+                  *(f"share of kinks at λ = {lam:g}" for lam in (0.1, 0.4, 0.6, 1.0))), rows,
                  before=Markup("<p><b>What was measured.</b> {}</p>").format(first), after=paragraph.format(last))

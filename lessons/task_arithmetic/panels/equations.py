@@ -185,9 +185,9 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
                    agrees=agrees(small), part="a small part" if small else "not everywhere a small part",
                    end=" At λ = 1 the features half-way between the ends are shorter than the mean of the ends’, and "
                        "they point elsewhere, too." if ends else "")
-    below = said("""Means over the images. The gap is that of the worst layer and pair (of 28, Eq. 2) or task (of eight,
-                    Eq. 3), and coef, which is the mean over them, that of the worst layer. If an equation held exactly,
-                    the gap would be 0 and coef 1.""")
+    below = said("""Means over the images. The gap is that of the worst layer and the worst of 28 pairs (Eq. 2) or eight
+                    tasks (Eq. 3). Coef is the mean over the pairs or tasks, in the worst layer. If an equation held
+                    exactly, the gap would be 0 and coef 1.""")
     rows = _at_three("Eq. 2", adding) + _at_three("Eq. 3", negating)
     shown = table(("", "gap, share of the baseline, at most", "coef, at least"), rows, before=made.page,
                   after=quiet(below))

@@ -35,7 +35,8 @@ MATTERS = 0.5  # of the way from the other task's accuracy to the own one's: fro
 _ALT_OF_STITCHING = """
     28 pairs, features put into the pretrained network at {layer}, λ = {lam:.2f}. Mean over pairs: with the average of
     both networks' features {both:.3f}, and {worse:.3f} on the worse of the two tasks; with one network's features
-    {own:.3f} on its own task and {other:.3f} on the other. The pretrained network itself has {before:.3f}."""
+    {own:.3f} on its own task and {other:.3f} on the other, and with those of the better one {single:.3f} on the worse
+    of the two tasks. The pretrained network itself has {before:.3f}."""
 
 
 # -- panel (c) -------------------------------------------------------------------------------------
@@ -53,17 +54,18 @@ def stitching(sweep: xarray.Dataset):
         both, of_a, of_b = by_layer[layer].swapaxes(0, 1)  # each (λ, two tasks, pairs)
         row, worse = position(lams, lam, "lam"), both.min(1)
         own_task, other_task = (of_a[:, 0] + of_b[:, 1]) / 2, (of_a[:, 1] + of_b[:, 0]) / 2  # (λ, pairs)
-        means = {"worse": worse.mean(1), "own": own_task.mean(1), "other": other_task.mean(1)}
+        alone = np.maximum(of_a.min(1), of_b.min(1))
+        means = {"worse": worse.mean(1), "own": own_task.mean(1), "other": other_task.mean(1), "single": alone.mean(1)}
         spread = WIDE * worse.std(1, ddof=1) / math.sqrt(worse.shape[1])
         values = {"pretrained": pretrained, "A": of_a[row], "B": of_b[row], "average of both": both[row],
                   "equal": (0, 1), "average, worse task": means["worse"],
                   "two standard errors": (means["worse"] - spread, means["worse"] + spread),
-                  "one network, own task": means["own"], "one network, other task": means["other"], "chance": CHANCE}
+                  "one network, own task": means["own"], "one network, worse task": means["single"],
+                  "chance": CHANCE}
         alt = said(_ALT_OF_STITCHING, layer=in_words(layer), lam=lam, both=both[row].mean(), before=pretrained.mean(),
                    **{name: mean[row] for name, mean in means.items()})
         about = key(("a", "features of A alone"), ("b", "of B alone"), ("merged", "the average of both"),
                     ("", "a dot is a pair; grey: the pretrained network"))
-        alone = np.maximum(of_a.min(1), of_b.min(1))
         return Frame(finding_of_averages(worse[row], alone[row], own_task[row], other_task[row]), alt, values, about)
 
     return {"kicker": "Chapter 4: what averaged features are good for", "charts": _charts_of_stitching(lams),
@@ -73,7 +75,8 @@ def stitching(sweep: xarray.Dataset):
             "controls": {"lam": slider("λ", lams, 1.0, words=lambda lam: f"λ = {lam:g}"),
                          "layer": chips("features put in at", LAYERS, "layer 2")},
             "caption": f"{with_error(sweep)} Band: two standard errors over the pairs. At the output no layers follow: "
-                       "the averaged features are the mean of the two outputs."}
+                       "the averaged features are the mean of the two outputs. Alone, worse task: of A and B, the one "
+                       "that does better on the worse of the two tasks."}
 
 
 def _charts_of_stitching(lams):
@@ -84,7 +87,7 @@ def _charts_of_stitching(lams):
                   Spots("B", "b"), Spots("average of both", "merged")), height=352)
     right = Chart(OF_LAM, Axis("accuracy, mean over pairs", 0, 1, unit="percent"),
                   (Reference("chance", "chance", "chance"),
-                   Line("one network, other task", "single", "alone, other task", x=tuple(lams)),
+                   Line("one network, worse task", "single", "alone, worse task", x=tuple(lams)),
                    Line("one network, own task", "single", "alone, own task", x=tuple(lams)),
                    Band("two standard errors", "merged", x=tuple(lams)),
                    Line("average, worse task", "merged", "average, worse task", x=tuple(lams)), Handle("lam")))
@@ -125,9 +128,10 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
                  first=numbers["layer_1_with_average_at_1"])
     rows = [(f"λ = {lam}", *(f"{numbers[f'worse_with_{features}_at_{lam}']:.3f}" for features in ("average", "one")))
             for lam in ("1", "0.4")]
-    shown = table(("accuracy on the worse of the two tasks, mean over pairs", "averaged features, at least",
-                   "one network’s own, at most"), rows, before=made.page,
-                  after=quiet("Over layer 2 and all behind it.") + paragraph(after))
+    shown = table(("accuracy on the worse of the two tasks, mean over pairs", "averaged features, in their worst layer",
+                   "the better of A and B alone, in its best layer"), rows, before=made.page,
+                  after=quiet("Of layer 2 and all behind it. Each number is from a layer of its own.") +
+                  paragraph(after))
     return Page(f"{made.text}\n{shown.text}\n{after}", shown.page)
 
 
@@ -246,13 +250,15 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     images = int(sweep.attrs["test_images"])
     lost = Difference.of(numbers["features_pretraining_at_0.5"], numbers["weights_pretraining_at_0.5"], images)
     made = reading("Figure 10 of Zhou et al., and ours", """
-        {agrees} about the task: with Δ taken out of the features at λ = 1, less than half of its accuracy is left, and
-        more than half of the pretraining task’s. With the features of θ₀ − λτ at λ = 1, the pretraining task keeps
-        less.""" if _as_told(numbers, images) else "{agrees} about the task. The table has the numbers.",
-                   agrees=agrees(numbers["features_task_at_1"] < 0.5 * numbers["before_task"]))
+        {agrees} about the task: with Δ taken out of the features at λ = 1, less than half of its accuracy is left
+        (chance is {chance:g}), and more than half of the pretraining task’s. Differs: the source finds that the
+        features of θ₀ − λτ do alike. Here, at λ = 1, the pretraining task keeps less with them."""
+                   if _as_told(numbers, images) else "{agrees} about the task. The table has the numbers.",
+                   agrees=agrees(numbers["features_task_at_1"] < 0.5 * numbers["before_task"]), chance=CHANCE)
     after = said("""At λ = 0.5, the pretraining task keeps {lost:.1f} points more with Δ taken out than with the
-                    features of θ₀ − λτ{doubt}. Mind how little there was to forget. Of 22.5°, where the pretrained
-                    network is good, {near:.3f} of {near_before:.3f} is left (layer 2).""",
+                    features of θ₀ − λτ{doubt}. (After ± is the standard error, at most.) Mind how little there was to
+                    forget. On 22.5°, where the pretrained network is good, the accuracy falls from {near_before:.3f} to
+                    {near:.3f} with Δ taken out at layer 2, λ = 1.""",
                  lost=lost, doubt=lost.doubt(), near=numbers["near_task_at_1"],
                  near_before=numbers["near_task_before"])
     ways = {"untouched": "before_{}"} | {f"{how}, λ = {lam}": f"{name}_{{}}_at_{lam}"
@@ -265,7 +271,8 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
 
 
 _WAYS = {"Δ taken out": "features", "features of θ₀ − λτ": "weights"}  # words: what numbers begin with
-_WORST = "Means over eight tasks, in the worst layer: where the pretraining task keeps least, and task i most."
+_WORST = "Means over eight tasks. Each number is from its own worst layer: the layer where the pretraining task " \
+         "keeps least, or the one where task i keeps most."
 
 
 def _as_told(numbers, images):
