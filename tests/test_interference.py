@@ -136,7 +136,16 @@ def test_over_many_toys_a_tuned_way_never_costs_more(shared):
     first = toy.toy(shared, 0)
     assert average[0] == pytest.approx(first.errors(first.vectors.mean(0)).mean().item())
     row = panels.toy.reading_of_the_draws(5).text
-    assert row.count("of the toys") == 3
+    assert row.count("of the toys, ") == 3 and "1 is the pretrained layer" in row
+
+
+@pytest.mark.parametrize("wins, says", [
+    ((0.66, 1.0, 0.0), "So the draw decides in part: TIES beats the average in 66% of the toys whose tasks share one "
+                       "of five inputs, in every toy whose tasks share none of the inputs and in no toy whose tasks "
+                       "share all five inputs."),
+    ((1.0, 1.0, 0.0), "So it was not the draw: "), ((0.5, 0.5, 0.5), "So the draw decides: ")])
+def test_the_reading_of_the_draws_answers_its_question(wins, says):
+    assert panels.toy.answer_of_draws(dict(zip(toy.SEEN, wins))).startswith(says)
 
 
 # -- the comparison --------------------------------------------------------------------------------
@@ -896,6 +905,25 @@ def test_the_ledgers_adaptation_is_told_by_suite_and_method(monkeypatch):
     assert "over 2 seeds: with AdaMerging −9.0 … −5.0, with AdaMerging + CART −10.0 … +1.0." in note
     assert lead.startswith("CIFAR-100, 8 tasks: seeds 2, ahead by, in points +0.5 … +1.1, ")
     assert "+0.8 ± 3.8, verdict within the noise" in lead and lead.endswith("1 of 2")
+
+
+def test_the_ledgers_leads_go_by_way_of_task_arithmetic_where_it_has_none_itself(monkeypatch):
+    numbers = {"several: ties over task_arithmetic": [0.01, 0.03],
+               "several: task_arithmetic over average": [0.04, 0.02],
+               "rotated: task_arithmetic over average": [0.0, 0.0]}
+    monkeypatch.setattr(claims, "measured", lambda: {"CART-8": numbers})
+    text = panels.comparison.order_in_the_ledger().text
+    line = next(line for line in text.splitlines() if line.startswith("TIES − Average"))
+    assert "several data sets +5.0 ± 0.0" in line and "Rotated MNIST –" in line
+    assert "On Rotated MNIST, task arithmetic and the average have the same accuracy on every seed" in text
+
+
+def test_on_the_ledgers_seeds_the_plane_is_ahead_of_both_lines_and_by_less_on_the_rotations():
+    several, rotated = (np.array(claims.measured()["CART-8"][f"{name}: plane over both lines"])
+                        for name in ("several", "rotated"))
+    assert len(several) == len(rotated) == 10
+    assert all(leads.mean() > results.interval(leads) for leads in (several, rotated))
+    assert several.mean() > 2 * rotated.mean()
 
 
 def test_an_empty_ledger_is_said(monkeypatch):

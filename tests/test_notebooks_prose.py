@@ -58,7 +58,8 @@ ALLOWED = {
     "07_interference": {
         "exercise-7-3-text": {"3.0": "given", "1.0": "given"}},
     "07_comparisons": {
-        "given-text": {number: "CART prints it" for number in ("1.0", "0.2", "0.4", "3.0")}},
+        "given-text": {number: "CART prints it" for number in ("1.0", "0.2", "0.4", "3.0")},
+        "adaptation-read": {"0.001": RATE, "0.5": "500 steps of 0.001"}},
     "08_cart": {
         "levels-text": {"0": SLIDER, "100": SLIDER},
         "five-text": {"0.6": "the definition of a cliff"},

@@ -7,7 +7,7 @@ import xarray
 from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.adaptation import ADAPTED, REACH, at_the_border, within_reach
 from lessons.interference.panels.comparison import SUITES
-from lessons.interference.panels.methods import title_of, with_reach
+from lessons.interference.panels.methods import suite_of, title_of, with_reach
 from lessons.kit import claims, page
 from lessons.kit.noise import told
 from lessons.kit.page import Page, said
@@ -49,7 +49,8 @@ def adapting(sweep: xarray.Dataset, prediction=None):
                    other_last=accuracies[1 - row, -1], collapse=collapses[row, place], lowest=lam.min().item(),
                    highest=lam.max().item(), start=float(sweep.start[row]))
         about = key(("merged", f"{title_of(method)}, mean over the tasks"),
-                    ("", f"grey: {title_of(methods[1 - row])}; dashed: predictions on a task’s most frequent class"))
+                    ("", "dashed: its predictions on a task’s most frequent class; "
+                         f"grey: {title_of(methods[1 - row])}"))
         return Frame(findings[method], alt, values, about)
 
     controls = {"step": slider("step", steps, steps[-1], words=lambda step: f"step {step}" if step else "at first"),
@@ -67,7 +68,7 @@ def _charts(steps, sweep):
     ticks = {step: f"{step}" for step in steps if step % (steps[-1] // 4) == 0}
     across = Axis("step", steps[0], steps[-1], ticks=ticks)
     left = Chart(across, Axis("accuracy, share of the single networks’", 0, 1, unit="percent"),
-                 (Line("collapse", "other", "on one class", dashed=True), Line("accuracy of the other", "other"),
+                 (Line("collapse", "merged", "on one class", dashed=True), Line("accuracy of the other", "other"),
                   Band("two standard errors", "merged"), Line("accuracy", "merged", "right"),
                   Star("guess", "merged", x=(steps[-1],)), Handle("step")))
     right = Chart(across, Axis("entropy of the predictions, in nats", 0, 1.15 * sweep.entropy.max().item(), digits=2),
@@ -111,7 +112,7 @@ def _finding_on(sweep):
     """What certainty did to the accuracy on one suite, in one sentence where both methods agree."""
     both = {finding_of_adapting("each of the two methods", sweep.sel(adapted=method)) for method in ADAPTED}
     each = [finding_of_adapting(title_of(method), sweep.sel(adapted=method)) for method in ADAPTED]
-    return f"On {sweep.attrs['suite']}, {both.pop() if len(both) == 1 else '; '.join(each)}."
+    return f"On {suite_of(sweep)}, {both.pop() if len(both) == 1 else '; '.join(each)}."
 
 
 def _read(sweep, method):
@@ -119,7 +120,7 @@ def _read(sweep, method):
     part = sweep.sel(adapted=method)
     entropy, accuracy, early = part.entropy.values, part.accuracy.mean("task"), within_reach(sweep)
     change = (part.accuracy.isel(step=-1) - part.accuracy.isel(step=0)).values
-    return (f"{sweep.attrs['suite']}, {title_of(method)}",
+    return (f"{suite_of(sweep)}, {title_of(method)}",
             f"{entropy[0]:.2f} → {entropy[-1]:.2f}",
             f"{accuracy.values[0]:.3f}",
             f"{accuracy.values.max():.3f}",
@@ -135,7 +136,7 @@ def _lead_on(sweep):
     lead = (ends.sel(adapted="adamerging_cart") - ends.sel(adapted="adamerging")).values
     half = results.interval(lead)
     words = {"ahead": "ahead of", "behind": "behind", "within the noise": "within the noise of"}
-    return said("On {suite}, AdaMerging + CART ends {where} AdaMerging ({points} points).", suite=sweep.attrs["suite"],
+    return said("On {suite}, AdaMerging + CART ends {where} AdaMerging ({points} points).", suite=suite_of(sweep),
                 where=words[_verdict(lead.mean(), half)], points=_points(lead.mean(), half))
 
 

@@ -8,7 +8,7 @@ import xarray
 from lessons.interference.experiment import results
 from lessons.interference.experiment.searches import STORING
 from lessons.interference.panels.comparison import BORDER, SUITES, captioned, level_with, rows_of
-from lessons.interference.panels.methods import inside, title_of
+from lessons.interference.panels.methods import inside, suite_of, title_of
 from lessons.kit.page import said
 from lessons.kit.view import Axis, Chart, Frame, Path, Spots, chips, key, slider, view
 from lessons.merging import methods
@@ -60,12 +60,13 @@ def at_best(sweeps: dict[str, xarray.Dataset]):
         values |= {"methods": (means, places), "within the noise": (np.where(level, means, np.nan), places),
                    "chosen": ([means[row]] * 2, ends), "networks alone": ([1, 1], ends),
                    "storage": (across, [BORDER] * 2)}
-        alt = said(_ALT, suite=sweeps[suite].attrs["suite"], method=inside(method),
+        alt = said(_ALT, suite=suite_of(sweeps[suite]), method=inside(method),
                    means="; ".join(f"{title_of(name)} {mean:.3f} ± {half:.3f}"
                                    for name, mean, half in zip(rows, means, halves)),
                    level=", ".join(title_of(name) for name, is_level in zip(rows, level)
                                    if is_level and name != method) or "none")
         about = key(("merged", f"{title_of(method)}, and methods that differ from it within the noise"),
+                    ("single", "the single networks (100 %)"),
                     ("", "* looks at inputs of every task, without their labels"),
                     ("", "below the line: a model per task, with extra storage"))
         return Frame(title(suite), alt, values, about)

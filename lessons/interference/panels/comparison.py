@@ -7,10 +7,10 @@ import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, NEIGHBOURS, results
 from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, SEARCHES, SOURCES, STORING, WIDE
-from lessons.interference.panels.methods import inside, title_of, with_reach
+from lessons.interference.panels.methods import SEVERAL, inside, suite_of, title_of, with_reach
 from lessons.kit import claims, plotting
 from lessons.kit.noise import error_of_share
-from lessons.kit.page import Markup, Page, bold, quiet, said, table
+from lessons.kit.page import Markup, Page, bold, capital, quiet, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Path, Spots, Star, chips, key, slider, view
@@ -27,7 +27,7 @@ GRID_NAMES = {"all that was tried": WIDE, "the sources' grids": SOURCES}
 TICKS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 SUITES = {
     "rotated": "Rotated MNIST",
-    "several": "several data sets",
+    "several": SEVERAL,
     "split 8": "CIFAR-100, 8 tasks",
     "split 14": "CIFAR-100, 14 tasks",
     "split 20": "CIFAR-100, 20 tasks",
@@ -295,7 +295,7 @@ def not_learned(sweep: xarray.Dataset) -> str:
            {least:g}); there accuracies are given as shares of {least:g}, and who is ahead means nothing.""",
         count=count,
         all=sweep.sizes["task"],
-        suite=sweep.attrs["suite"],
+        suite=suite_of(sweep),
         least=results.LEARNED)
 
 
@@ -306,18 +306,16 @@ def chosen(sweeps: dict[str, xarray.Dataset]) -> Page:
     marks the edge of what was tried."""
     head = ["method"]
     rows = {method: [title_of(method)] for method in SEARCHED}
-    edges = []
+    edges = False
     for sweep in sweeps.values():
-        suite = sweep.attrs["suite"]
+        suite = suite_of(sweep)
         head += [f"{suite}, {name}" for name in GRID_NAMES]
         for method in SEARCHED:
             at_edge = results.at_edge(sweep, method)
             rows[method] += [_values(sweep, method, WIDE, at_edge), _values(sweep, method, SOURCES, [])]
-            if at_edge:
-                edges.append(f"{title_of(method)} on {suite} ({', '.join(WORDS[name] for name in at_edge)})")
-    note = "No method's best lies at the edge of what was tried."
-    if edges:
-        note = f"At the edge (*) of what was tried: {'; '.join(edges)}."
+            edges = edges or bool(at_edge)
+    note = "* The smallest or largest value that was tried, so a better one may lie beyond." if edges else \
+        "No method's best lies at the edge of what was tried."
     return _table(head, rows.values(), f"{_widths(sweeps)} {note} {rests_on(*sweeps.values())}")
 
 
@@ -337,11 +335,12 @@ def _widths(sweeps):
         scales = sweep.scale_chosen.sel(grid=WIDE)
         low = scales.min().item()
         high = scales.max().item()
-        parts.append(f"between {low:g} and {high:g} on {sweep.attrs['suite']}")
+        parts.append(f"between {low:g} and {high:g} on {suite_of(sweep)}")
         scale, count = shared_scale(sweep)
-        shared.append(f"on {sweep.attrs['suite']} {count} of {len(SEARCHED)} (λ = {scale:g})")
-    return f"Of all that was tried, held-out images chose a λ {'; '.join(parts)}. The λ that suits most " \
-           f"methods leaves this many within the noise of their best: {'; '.join(shared)}."
+        shared.append(f"on {suite_of(sweep)} {count} of {len(SEARCHED)} (λ = {scale:g})")
+    return f"Of all that was tried, held-out images chose a λ {' and '.join(parts)}, depending on the method. If all " \
+           "methods had to share one λ, at most so many would be within the noise of their own best: " \
+           f"{', '.join(shared)}."
 
 
 def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:
@@ -355,7 +354,7 @@ def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:
     return float(tried.scales[level.argmax()]), int(level.max())
 
 
-PAIRS = (*NEIGHBOURS, ("cart", "ties"), ("cart", "task_arithmetic"), ("cart", "average"))
+PAIRS = (*NEIGHBOURS, ("ties", "average"), ("cart", "ties"), ("cart", "task_arithmetic"), ("cart", "average"))
 COLUMNS = "Table 1: ahead in"
 
 
@@ -366,11 +365,11 @@ def order(sweeps: dict[str, xarray.Dataset]) -> Page:
     rows = [_pair(one, other) for one, other in PAIRS]
     firsts = []
     for sweep in sweeps.values():
-        suite = sweep.attrs["suite"]
+        suite = suite_of(sweep)
         head.append(suite)
         for row, (one, other) in zip(rows, PAIRS):
             row.append(_points(*results.difference(sweep, one, other)))
-        firsts.append(f"{suite}: {_best(sweep, WIDE)}")
+        firsts.append(f"{capital(suite)}: {_best(sweep, WIDE)}")
     note = said(
         """With 95 % intervals over tasks. Bold: ahead. Struck through: behind. Plain: within the noise. {firsts}
            {caption}""",
@@ -403,7 +402,7 @@ def order_in_the_ledger(sources: bool = False) -> Page:
     leads = {}  # {(suite, one, other): one value a seed}
     for suite, name in IN_THE_LEDGER.items():
         for one, other in PAIRS:
-            leads[suite, one, other] = numbers.get(f"{name}: {one} over {other}{grid}", [])
+            leads[suite, one, other] = _leads(numbers, name, one, other, grid)
     known = {suite for (suite, _, _), values in leads.items() if values}
     suites = [suite for suite in SUITES if suite in known]
     rows = []
@@ -414,9 +413,26 @@ def order_in_the_ledger(sources: bool = False) -> Page:
         counts = {suite: max(len(leads[suite, one, other]) for one, other in PAIRS) for suite in suites}
         note = said(
             """Mean over seeds on the real data ({seeds}), with the 95 % interval over seeds. Bold: ahead. Struck
-               through: behind. Plain: within the noise.""",
+               through: behind. Plain: within the noise.{same}""",
+            same=_same_as_average(leads),
             seeds=", ".join(f"{SUITES[suite]}: {count}" for suite, count in counts.items()))
     return _table(["ahead by, in points", COLUMNS, *(SUITES[suite] for suite in suites)], rows, note)
+
+
+def _leads(numbers, name, method, rival, grid):
+    """The ledger's leads on one suite, one value a seed; where it has none, their sum by way of task arithmetic."""
+    through = [numbers.get(f"{name}: {a} over {b}{grid}", []) for a, b in
+               ((method, "task_arithmetic"), ("task_arithmetic", rival))]
+    return numbers.get(f"{name}: {method} over {rival}{grid}") or [sum(by_seed) for by_seed in zip(*through)]
+
+
+def _same_as_average(leads):
+    """A sentence about the suites where task arithmetic is as accurate as the average on every seed; "" if there are
+    none."""
+    same = [SUITES[suite] for suite in SUITES
+            if len(values := leads.get((suite, "task_arithmetic", "average"), [])) > 1 and not any(values)]
+    return f" On {' and on '.join(same)}, task arithmetic and the average have the same accuracy on every seed, as " \
+           "they must where held-out images choose λ = 1/T, which gives the average." if same else ""
 
 
 def _over_seeds(values):
@@ -448,7 +464,7 @@ def chosen_scales(sweeps: dict[str, xarray.Dataset]):
             edge = "scale" in results.at_edge(sweep, method)
             ax.plot([scale], [row + shift], color=look.colour, marker=look.marker, linestyle="", markersize=9,
                     markerfacecolor="none" if edge else look.colour)
-        ax.plot([], [], color=look.colour, marker=look.marker, linestyle="", label=sweep.attrs["suite"])
+        ax.plot([], [], color=look.colour, marker=look.marker, linestyle="", label=suite_of(sweep))
     ax.set_yticks(list(rows.values()), [title_of(method) for method in rows])
     ax.set(xscale="log", xlabel="λ chosen on held-out images (logarithmic)", ylim=(-0.6, len(rows) - 0.4))
     ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])

@@ -17,6 +17,15 @@ def inside(method: str) -> str:
     return title.lower() if method in ("average", "task_arithmetic") else title
 
 
+SEVERAL = "several data sets"
+_IN_SHORT = {"MNIST, Fashion-MNIST and permuted copies": SEVERAL}  # what a suite is called: its name in tables
+
+
+def suite_of(sweep: xarray.Dataset) -> str:
+    """What the tables call a sweep's suite."""
+    return _IN_SHORT.get(sweep.attrs["suite"], sweep.attrs["suite"])
+
+
 def with_reach(shares, own: xarray.DataArray, images: int) -> np.ndarray:
     """(3, …): mean accuracies as shares of the own networks', and what lies two standard errors below and above them.
 

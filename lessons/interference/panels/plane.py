@@ -4,7 +4,7 @@ import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.plane import LINES, lead
-from lessons.interference.panels.methods import with_reach
+from lessons.interference.panels.methods import suite_of, with_reach
 from lessons.kit import claims, drawings, page, plotting
 from lessons.kit.page import Page, said
 from lessons.kit.plotting import BLACK, GREEN, ORANGE
@@ -134,7 +134,7 @@ def finding_of_plane(sure: np.ndarray, off: bool) -> str:
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
     """How much better the best of the plane is than either line, and a table of where it lies, with these sweeps'
     numbers."""
-    said_first = best_in_words({sweep.attrs["suite"]: lead(sweep)[:2] for sweep in sweeps.values()})
+    said_first = best_in_words({suite_of(sweep): lead(sweep)[:2] for sweep in sweeps.values()})
     rows = [row for sweep in sweeps.values() for row in _bests(sweep)]
     below = said("""Chosen on held-out images; accuracy on test images, as a share of the single networks', mean over
                     tasks. The rank is the rank ratio times the shorter side of each matrix. ± above: the 95 % interval
@@ -151,7 +151,7 @@ def _bests(sweep):
     for line, name in zip(LINES, names):
         rank_ratio, common, scale = sweep.best.sel(line=line).values
         accuracy = sweep.test.mean("task").sel(line=line).item()
-        rows.append((f"{sweep.attrs['suite']}: {name}", f"{common:g}", f"{scale:g}",
+        rows.append((f"{suite_of(sweep)}: {name}", f"{common:g}", f"{scale:g}",
                      f"{rank_ratio:g}" if scale else "–", f"{accuracy:.3f}"))
     return rows
 
@@ -161,7 +161,7 @@ IN_SHORT = ("several", "rotated")  # suites
 
 def reading_in_short(sweeps: dict[str, xarray.Dataset]) -> Page:
     """On which of the two suites of MLPs the best of the plane is better than both lines."""
-    return best_in_words({sweeps[name].attrs["suite"]: lead(sweeps[name])[:2] for name in IN_SHORT}, over_seeds())
+    return best_in_words({suite_of(sweeps[name]): lead(sweeps[name])[:2] for name in IN_SHORT}, over_seeds())
 
 
 def best_in_words(leads: dict[str, tuple[float, float]], more: str = "") -> Page:

@@ -165,25 +165,44 @@ def two_task_vectors(shared: str = "one of five"):
 # -- other numbers ---------------------------------------------------------------------------------
 
 HEAD = ("inputs that both see", "plain average", "plain sum, λ at its best", "TIES, density at its best",
-        "TIES, density and λ at their best", "TIES beats the average in",
-        "TIES is better than the plain sum, both tuned")
+        "TIES, density and λ at their best", "TIES (density tuned) beats the average in",
+        "is TIES better than the plain sum, both tuned?")
 
 
 def reading_of_the_draws(count: int = 100) -> Page:
     """A table: what merging costs over many toys with other numbers, each method at its best."""
-    rows = [_over_draws(shared, toy.draws(shared, count)) for shared in SEEN]
-    note = quiet(f"Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.")
-    return table(HEAD, rows, before=paragraph(bold("Was it the draw?")), after=note)
+    drawn = {shared: toy.draws(shared, count) for shared in SEEN}
+    rows = [_over_draws(shared, costs) for shared, costs in drawn.items()]
+    note = f"Mean error over {count} toys with other numbers; 1 is the pretrained layer, 0 the task's own layer."
+    answer = answer_of_draws({shared: float((costs[:, 2] < costs[:, 0]).mean()) for shared, costs in drawn.items()})
+    made = table(HEAD, rows, before=paragraph(bold("Was it the draw?")), after=quiet(note) + paragraph(answer))
+    return Page(f"{made.text}\n{note}\n{answer}", made.page)
+
+
+def answer_of_draws(wins: dict[str, float]) -> str:
+    """Whether the drawn numbers decide if TIES beats the average, of {how many inputs are shared: in which share of the
+    toys it does}."""
+    parts = [f"{'every toy' if share == 1 else 'no toy' if share == 0 else f'{share:.0%} of the toys'} whose tasks "
+             f"share {shared.replace('none', 'none of the')} inputs" for shared, share in wins.items()]
+    by_draw = [shared for shared, share in wins.items() if 0 < share < 1]
+    if not by_draw:
+        start = "So it was not the draw"
+    elif len(by_draw) < len(wins):
+        start = "So the draw decides in part"
+    else:
+        start = "So the draw decides"
+    return f"{start}: TIES beats the average in {', in '.join(parts[:-1])} and in {parts[-1]}."
 
 
 def _over_draws(shared, costs):
     """One row: the mean costs, and whether TIES is ahead."""
     average, tuned_sum, ties, tuned_ties = costs.T
     lead = tuned_sum - tuned_ties
-    verdict = told(lead.mean(), lead.std(ddof=1) / len(lead) ** 0.5)
+    verdict = {"Agrees": "yes", "Does not agree here": "no"}.get(
+        told(lead.mean(), lead.std(ddof=1) / len(lead) ** 0.5), "within the noise")
     means = (f"{column.mean():.3f}" for column in costs.T)
     return (shared, *means, f"{(ties < average).mean():.0%} of the toys",
-            f"{verdict} ({lead.mean():+.3f} on average)")
+            page.minus(f"{verdict}, by {lead.mean():+.3f}"))
 
 
 # as the columns of `toy.draws`
