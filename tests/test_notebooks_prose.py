@@ -36,6 +36,8 @@ ALLOWED = {
     "02_linearity_resnet": {
         "batchnorm-heads": {"0.2": CHANCE},
         "exercise-2-3-text": {"0.5": SLIDER}},
+    "02_statistics": {
+        "own-text": {"20 times as large": "√20: 1,000 images or 20,000", "1.4": "√2", "4 times as large": "1.4, √2"}},
     "03_averaging": {
         "setting-hypers": {"0.02": RATE, "0.1": RATE},
         "mine-3-2-read": {"0.1": "two of 2,000"}},

@@ -462,12 +462,63 @@ def test_an_order_within_its_error_is_not_told(sweep):
     assert "No: " in panels.reading_of_treatments(sweep.assign(right=worst)).text
 
 
+@pytest.mark.parametrize("before, added, says", [
+    (0.05, 0.003, "So no: no gain is seen that needs"), (0.0, 0.02, "So yes, as far as this shows"),
+    (0.05, 0.02, "So a part of it is not about mixing"), (0.0, 0.003, "the noise hides"),
+    (-0.05, 0.06, "So yes, as far as this shows")])
+def test_the_midpoints_gain_is_one_of_mixing_where_new_statistics_of_the_endpoints_gain_nothing(before, added, says):
+    text = panels.of_mixing(Difference(before, 0.005), Difference(added, 0.005))
+    assert says in text and f"gains {100 * before:+.1f} ± 0.5 points".replace("-", "−") in text
+
+
+def test_the_table_of_gains_names_what_is_compared(sweep):
+    page = panels.reading_of_treatments(sweep)
+    gain = Difference(*experiment.comparisons(sweep)["rest"])
+    assert "midpoint: with statistics re-estimated at the midpoint, compared with statistics re-estimated in A and B" \
+        f", then interpolated, points gained {gain}" in page.text
+    assert "Is all of it about mixing?" in page.page
+
+
+def test_statistics_estimated_anew_are_told_from_interpolated_ones_on_one_axis(sweep):
+    text = panels.reading_of_length_anew(sweep).text
+    outputs = sweep.coef_median.sel(treatment="re-estimated", layer="10 outputs", alpha=[0.25, 0.5, 0.75])
+    assert f"between {outputs.min().item():.2f} and {outputs.max().item():.2f} on the ten outputs" in text
+    ones = sweep.assign(coef_median=(0 * sweep.coef_median + 1).where(sweep.layer != "10 outputs", 0.5))
+    assert "Near the line in block 8, but too short" in panels.reading_of_length_anew(ones).page
+
+
+def test_what_is_forgotten_is_compared_with_before_and_with_guessing():
+    scores = {"only pretrained": 0.66, "finetuned on split 1": 0.44, "finetuned on split 2": 0.47}
+    page = heads_panels.reading_of_forgetting(scores, 500)
+    assert "They know less of it than before, but more than nothing" in page.page and "between 44% and 47%" in page.text
+    for other in (0.66, 0.21):
+        page = heads_panels.reading_of_forgetting(scores | {"finetuned on split 2": other}, 500).page
+        assert "How much do they still know?" in page
+
+
 def test_the_reading_of_small_steps_counts_draws():
     steps = steps_experiment.run("tiny")
     broken = steps.assign(right=0 * steps.right, right_before=0 * steps.right_before + 1)
     text = steps_panels.reading_of_steps(broken).text
-    assert "costs 100 points on average, and more than two standard errors in 2 of 2 draws" in text
+    assert text.startswith("No. ") and "4 images: costs (− is a gain), running statistics 100.0 points" in text
+    assert "draws in which that is beyond two standard errors 2 of 2" in text
     assert "less in 0 of 2 draws, more in 0, and in 2 the difference is within the noise" in text
+    mended = broken.assign(right=broken.right.where(broken.treatment != "re-estimated", 1))
+    assert steps_panels.reading_of_steps(mended).text.startswith("For the most part. ")
+    whole = broken.assign(right=0 * broken.right + 1)
+    assert steps_panels.reading_of_steps(whole).text.startswith("There is little to repair. ")
+    before = of_both(steps.right_before.sel(treatment="interpolated"))
+    assert f"classifies {before:.0%} of the test images" in steps_panels.question(steps)
+
+
+def test_the_gain_of_an_ordinary_step_is_told_from_that_of_its_statistics():
+    steps = steps_experiment.run("tiny")
+    ordinary = steps.isel(images=[0, -1]).assign_coords(images=[4, 64])
+    stale = ordinary.assign(right=0 * ordinary.right + 1, right_before=ordinary.right_before.where(
+        ordinary.treatment != "interpolated", 0).where(ordinary.treatment == "interpolated", 1))
+    assert "gains 100.0 points with running statistics" in steps_panels.reading_of_steps(stale).text
+    learned = stale.assign(right_before=0 * stale.right_before)
+    assert "comes from the statistics" not in steps_panels.reading_of_steps(learned).text
 
 
 def test_the_reading_of_amounts_says_their_numbers():
@@ -477,6 +528,7 @@ def test_the_reading_of_amounts_says_their_numbers():
     page = amounts_panels.reading_of_amounts(amounts)
     assert f"the gap in block 8 goes from {first:.0%} to {last:.0%} of the distance between the endpoints" in page.text
     assert "More steps or more variety?" not in page.text
+    assert "All rows: splits 1 and 2, at the midpoint" in page.page and "images of both tasks" in page.page
     names = ["1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes"]
     three = amounts.isel(amount=[0, 1, 0]).assign_coords(amount=names)
     assert f"block 8 goes from {first:.0%} to {last:.0%}" in amounts_panels.reading_of_amounts(three).text
@@ -565,6 +617,9 @@ def test_the_endpoints_gain_after_short_training_and_not_after_long():
     short = long.assign(own_right=long.own_right.where(long.treatment != "re-estimated", 1))
     ends, midpoint = (Difference(*experiment.comparisons(long)[name]) for name in ("ends", "anew"))
     assert not ends.is_news and midpoint.is_news and midpoint.value > 0
+    before, added = (Difference(*experiment.comparisons(long)[name]) for name in ("fresh ends", "rest"))
+    assert not before.is_news and added.is_news and added.value > 0
+    assert "renewed after the mix" in panels.of_mixing(before, added)
     page = panels.reading_of_stale(short, long)
     assert "After longer training, no gain of the endpoints is seen" in page.page
     assert f"the endpoints by {ends} points, which is within the noise, and that of the midpoints by {midpoint}" in \

@@ -7,7 +7,7 @@ from lessons.kit.page import Markup, Page, paragraph, quiet, reading, said, tabl
 from lessons.kit.sweep import at, caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
 from lessons.lines.numbers import SHOWN_ALPHAS
-from lessons.resnet.panels.pairs import BLOCKS, CHANCE, error_in_words, inner_alphas
+from lessons.resnet.panels.pairs import BLOCKS, CHANCE, STATISTICS, error_in_words, inner_alphas
 
 TREATMENT = "re-estimated"  # of BatchNorm's statistics, unless another is asked for
 ASKED = {"amount": "nothing", "treatment": TREATMENT, "alpha": 0.5}  # what the prediction is about
@@ -157,7 +157,13 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = TREATMENT) -> Pag
                    first=in_block_8[0].item(), last=in_block_8[-1].item(), before=scores["network"][0],
                    after=scores["network"][-1], verdict=_compared(sweep, treatment, 0, -1))
     verdict += " " + _at_equal_steps(sweep, in_block_8.values, treatment)
-    return table(head, rows, verdict.strip(), after=paragraph(verdict) + quiet(_caption(sweep)))
+    below = (f"All rows: splits 1 and 2, at the midpoint (α = ½), {STATISTICS[treatment]}{_ON[treatment]}. "
+             f"{_caption(sweep)}")
+    return table(head, rows, verdict.strip(), after=paragraph(verdict) + quiet(below))
+
+
+_ON = {"interpolated": "", "batch": "",
+       "re-estimated": " on training images of both tasks, in the endpoints as well"}  # what the statistics come from
 
 
 def _change(sweep, treatment, first, second):

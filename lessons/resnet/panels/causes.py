@@ -21,7 +21,7 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
     blocks = sweep.block.values
     fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(3, 2))
-    _curves(left, means, ("share", "alone"))
+    _curves(left, means, ("share", "alone"), _highest(sweep, "share", "alone"))
     left.set(title="The gap, block by block")
     right.bar(blocks, means["left"], color=BLACK, width=0.6)
     for block, value in zip(blocks, means["left"].values):
@@ -45,7 +45,7 @@ def pooled(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     over its pixels."""
     means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
     fig, ax = plotting.figure(height=3.4, width=7.2)
-    _curves(ax, means, ("share", "pooled"))
+    _curves(ax, means, ("share", "pooled"), _highest(sweep, "share", "pooled"))
     ax.set(title="The gap with and without a mean over the pixels")
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     numbers = [said("block {block}: {share:.1%}, with pixels averaged {pooled:.1%}", block=block,
@@ -54,12 +54,20 @@ def pooled(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     return plotting.show(fig, _told(treatment, numbers), _below(sweep, treatment))
 
 
-def _curves(ax, means, names):
+def _highest(sweep, *names):
+    """The largest value of some of `_LOOKS` under any treatment, so that the pictures of all treatments have one
+    axis."""
+    means = summary(sweep)
+    return max(means[name].max().item() for name in names)
+
+
+def _curves(ax, means, names, highest):
     """Draw some of `_LOOKS` over the blocks."""
     for name in names:
         label, look = _LOOKS[name]
         ax.plot(means[name].block, means[name], color=look.colour, marker=look.marker, linestyle=look.line, label=label)
-    ax.set(ylabel="gap, share of the distance A to B", ylim=(0, None), xlabel="block", xticks=means["share"].block)
+    ax.set(ylabel="gap, share of the distance A to B", ylim=(0, 1.08 * highest), xlabel="block",
+           xticks=means["share"].block)
     ax.yaxis.set_major_locator(MultipleLocator(0.05))
     plotting.in_percent(ax.yaxis)
     ax.grid(False, axis="x")
@@ -107,8 +115,8 @@ def reading_of_growth(sweep: xarray.Dataset, treatment: str = "re-estimated") ->
     """What a block misses by itself, what the network misses, and what repairs leave."""
     means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
     share, total = means["share"].sel(block=8).item(), means["alone"].sum().item()
-    lost = " The sum need not equal the network’s gap, because each block has another distance." \
-        if total > share else ""
+    lost = (" The sum need not equal the network’s gap, because each share is of the distance between the endpoints "
+            "after that block, and this distance differs from block to block.") if total > share else ""
     return reading("Every block adds a gap and passes on earlier ones", """
         With {statistics} and given the mix, a single block misses {least:.0%} to {most:.0%} of the distance between
         the endpoints. The network misses {share:.0%} in block 8, and all eight blocks by themselves add up to
@@ -138,7 +146,7 @@ def reading_of_kinks(sweep: xarray.Dataset) -> Page:
             "kinks make the smaller part in every block" if most < 0.5 else
             "which of the two is larger depends on the block, or on the network that the ReLUs are frozen at")
     return reading("Kinks or curvature?", """
-        Within one block, the frozen ReLUs of chapter 1's deeper notebook can tell the two apart. Of what a block misses
-        by itself, kinks make {least:.0%} to {most:.0%} (depending on the block, the statistics and the network whose
-        switches are used), so {says}.""",
+        Of what a block misses by itself, kinks make {least:.0%} to {most:.0%}, mean over the pairs, and curvature makes
+        the rest. The range covers all blocks, interpolated and new statistics, and the three networks whose switches
+        were used. So {says}.""",
         least=least, most=most, says=says)

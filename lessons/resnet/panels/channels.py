@@ -138,9 +138,10 @@ def reading_of_variances(layers: Mapping[str, Mapping[str, Tensor]]) -> Page:
     exact = bool(torch.allclose(stem["predicted"], stem["measured"], rtol=1e-3))
     first = "In the stem your formula is exact, because a convolution is linear in its weights. " if exact else ""
     return reading("In block 8 the interpolated variances are too large" if large else "Which one is closer?", """
-        {first}In block 8 the measured variance is {measured:.0%} of the interpolated one (median over the channels),
-        and your formula predicts {predicted:.0%}. It comes closer than interpolating in {closer:.0%} of the channels.
-        """, first=first, measured=_ratio(last, "measured"), predicted=_ratio(last, "predicted"), closer=closer)
+        {first}At the second BatchNorm layer of block 8 the measured variance is {measured:.0%} of the interpolated one
+        (median over the channels), and your formula predicts {predicted:.0%}. It comes closer than interpolating in
+        {closer:.0%} of the channels.""", first=first, measured=_ratio(last, "measured"),
+                   predicted=_ratio(last, "predicted"), closer=closer)
 
 
 def reading_of_one_channel(layers: Mapping[str, Mapping[str, Tensor]]) -> Page:

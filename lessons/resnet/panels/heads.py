@@ -7,7 +7,7 @@ import xarray
 from torch import Tensor
 
 from lessons.kit import drawings, plotting
-from lessons.kit.noise import Difference
+from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Page, reading
 from lessons.kit.plotting import BLUE, GREY, ORANGE, still, themed
 from lessons.kit.sweep import caption
@@ -139,6 +139,25 @@ def accuracies(scores: Mapping[str, float], images: int, what: str):
         what: the title.
     """
     return drawings.accuracies(scores, images, dict.fromkeys(scores, BLUE), title=what, chance=CHANCE)
+
+
+def reading_of_forgetting(scores: Mapping[str, float], images: int) -> Page:
+    """Whether the finetuned networks know less of split 0 than the pretrained one, and more than nothing.
+
+    Args:
+        scores: accuracies on split 0, with the key "only pretrained"; all others are of finetuned networks.
+        images: how many each was asked about.
+    """
+    before = scores["only pretrained"]
+    finetuned = [score for name, score in scores.items() if name != "only pretrained"]
+    lost = [Difference.of(before, score, images) for score in finetuned]
+    above = [Difference(score - CHANCE, error_of_share(score, images)) for score in finetuned]
+    less, known = (all(gain.is_news and gain.value > 0 for gain in gains) for gains in (lost, above))
+    return reading("They know less of it than before, but more than nothing" if less and known else
+                   "How much do they still know?", """
+        The pretrained network classifies {before:.0%} of the test images of split 0 correctly. The finetuned ones
+        classify between {least:.0%} and {most:.0%} correctly, and guessing gives {chance:.0%}.""", before=before,
+                   least=min(finetuned), most=max(finetuned), chance=CHANCE)
 
 
 def reading_of_features(scores: Mapping[str, float], images: int) -> Page:

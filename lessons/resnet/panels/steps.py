@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE, error_of_share
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Markup, Page, minus, said, table
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, Star, key, percent, slider, view
 from lessons.resnet.experiment.steps import costs
@@ -21,8 +21,8 @@ _ALT = """
 @view
 def small_steps(sweep: xarray.Dataset, prediction=None):
     """What one training step on so many images does: left, accuracy after it over the number of images, a dot a draw,
-    with their mean and two standard errors of it; grey, the mean with new statistics. Right, the same dots over the
-    length of the step.
+    with their mean and two standard errors of it; grey, the mean with new statistics, and what it is before the step.
+    Right, the same dots over the length of the step.
 
     Control: images. The prediction, the mean accuracy after a step on four with running statistics, is a star.
     """
@@ -36,7 +36,8 @@ def small_steps(sweep: xarray.Dataset, prediction=None):
         prediction.panel_answers(mean[position(counts, ASKED["images"])], ASKED)
     still = {"draws": (np.repeat(counts, draws), after.ravel()), "after the step": mean,
              "two standard errors": (mean - far, mean + far), "with new statistics": anew.mean(1),
-             "before": before[0], "before, again": before[0], "chance": CHANCE, "all": (lengths.ravel(), after.ravel())}
+             "before": before[0], "before, with new statistics": before[1], "before, again": before[0],
+             "chance": CHANCE, "all": (lengths.ravel(), after.ravel())}
 
     def draw(images):
         row = position(counts, images)
@@ -44,8 +45,9 @@ def small_steps(sweep: xarray.Dataset, prediction=None):
         alt = said(_ALT, images=images, draws=draws, running=mean[row], anew=anew[row].mean(), before=before[0],
                    anew_before=before[1], ruined=(lost > RUINED).sum(), length=lengths[row].mean())
         return Frame(finding_of_steps(lost, sweep.sizes["image"]), alt, still | {"here": (lengths[row], after[row])},
-                     key(("a", f"Split 1’s network after one more step; a dot is one draw of {images} images"),
-                         ("single", "before that step")))
+                     key(("a", f"A dot: split 1’s network after one more step, on one draw of {images} images"),
+                         ("single", "before that step"),
+                         ("", "grey, left: with new statistics, the mean after the step; straight: before it")))
 
     error = percent(error_of_share(0.5, sweep.sizes["image"]), 1)
     control = slider("images in the step", counts, ASKED["images"], words=lambda count: f"{count} images")
@@ -63,6 +65,7 @@ def _charts(counts, lengths):
     ticks = {count: f"{count}" for count in counts}
     left = Chart(Axis("images", 0.8 * counts[0], 1.25 * counts[-1], "log", ticks=ticks), up,
                  (Reference("chance", "chance", "chance"), Reference("before", "single", "before"),
+                  Reference("before, with new statistics", "other", aside=True),
                   Line("with new statistics", "other", "new statistics"), Band("two standard errors", "a"),
                   Spots("draws", "a", small=True), Line("after the step", "a", dots=True, near=True),
                   Star("guess", "a", x=(ASKED["images"],)), Handle("images")))
@@ -92,15 +95,50 @@ def finding_of_steps(lost: np.ndarray, images: int) -> str:
     return f"One more step on this many images {'costs' if lost.mean() > 0 else 'gains'} a little accuracy"
 
 
+def question(sweep: xarray.Dataset) -> str:
+    """What is asked before the panel is shown."""
+    before = sweep.right_before.sel(treatment="interpolated").astype(float).mean().item()
+    return (f"The network finetuned on split 1 classifies {before:.0%} of the test images of this task correctly. It "
+            f"takes **one more** training step with the usual learning rate, on **{ASKED['images']}** images of its "
+            "own task. What accuracy does it have afterwards? (Guessing gives one in five.)")
+
+
 def reading_of_steps(sweep: xarray.Dataset) -> Page:
-    """What the step costs, and whether new statistics repair it, draw by draw."""
+    """Whether new statistics repair what the step costs, and a table of what steps on 4 and on 64 images cost."""
     few, many = costs(sweep, 4), costs(sweep, 64)
     unclear = few["draws"] - few["repair"] - few["worsen"]
-    return reading("What you should have seen", """
-        A step on 4 images costs {running:.0f} points on average, and more than two standard errors in {running_draws}
-        of {draws} draws. An ordinary step on 64 {usual} points on average, and costs more than two standard errors in
-        {usual_draws} of {draws} draws. Do new statistics repair the network? With new statistics before and after it,
-        the step on 4 costs {anew:.0f} points on average. Compared with running ones, it costs less in {repair} of
-        {draws} draws, more in {worsen}, and in {kept} the difference is within the noise.""",
-        usual=f"{'costs' if many['running'] > 0 else 'gains'} {abs(many['running']):.1f}",
-        usual_draws=many["running_draws"], kept=unclear, **few)
+    words = said("""With new statistics before and after it, the step on 4 images costs {anew:.0f} points on average.
+                    Compared with running ones, it costs less in {repair} of {draws} draws, more in {worsen}, and in
+                    {kept} the difference is within the noise.{stale}""",
+                 kept=unclear, stale=_stale(many), **few)
+    rows = [(f"{images} images", _points(cost["running"]), f"{cost['running_draws']} of {cost['draws']}",
+             _points(cost["anew"])) for images, cost in ((4, few), (64, many))]
+    title = "Do new statistics repair the network?"
+    made = table(("a step on", "costs (− is a gain), running statistics",
+                  "draws in which that is beyond two standard errors",
+                  "costs (− is a gain), new statistics before and after"), rows,
+                 before=Markup("<p><b>{}</b> {} {}</p>").format(title, _repaired(few), words))
+    return Page(f"{_repaired(few)} {words}\n{made.text}", made.page)
+
+
+def _points(cost):
+    """A cost in points, which is negative where accuracy rises."""
+    return minus(f"{cost:.1f} points")
+
+
+def _repaired(cost):
+    """Whether new statistics repair the damage of a step, in a few words."""
+    if cost["running"] < 100 * RUINED:
+        return "There is little to repair."
+    if not cost["repair"]:
+        return "No."
+    return "For the most part." if cost["anew"] < cost["running"] / 2 else "In part at most."
+
+
+def _stale(cost):
+    """Where an ordinary step gains accuracy with running statistics alone: a sentence, or nothing."""
+    if not (cost["running"] < 0 <= cost["anew"] and 2 * cost["worsen"] > cost["draws"]):
+        return ""
+    return " " + said("""An ordinary step on 64 images gains {gain:.1f} points with running statistics, but with new
+                          ones before and after it there is no gain. So that gain comes from the statistics, which
+                          every training step also updates, and not from the new weights.""", gain=-cost["running"])
