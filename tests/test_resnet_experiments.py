@@ -502,7 +502,7 @@ def test_the_reading_of_small_steps_counts_draws():
     text = steps_panels.reading_of_steps(broken).text
     assert text.startswith("No. ") and "4 images: costs (− is a gain), running statistics 100.0 points" in text
     assert "draws in which that is beyond two standard errors 2 of 2" in text
-    assert "less in 0 of 2 draws, more in 0, and in 2 the difference is within the noise" in text
+    assert "less in 0 of 2 draws and more in 0. In the others the difference is within the noise." in text
     mended = broken.assign(right=broken.right.where(broken.treatment != "re-estimated", 1))
     assert steps_panels.reading_of_steps(mended).text.startswith("For the most part. ")
     whole = broken.assign(right=0 * broken.right + 1)
