@@ -389,7 +389,7 @@ def test_the_panel_of_both_sides_says_the_sweeps_numbers(of_curvature):
         here = of_curvature.sel(function=function, scale=scale)
         delta = abs(here.scaled_deviation.item())
         sags = "sags below" if here.scaled_deviation > 0 else "bulges above"
-        assert f"measured δ {delta:.3g}, f {sags} the straight line" in panel.alt
+        assert f"measured |δ| {delta:.3g}, f {sags} the straight line" in panel.alt
         assert f"second-order term {here.scaled_second.item():.3g}" in panel.alt
         assert f"bound {here.scaled_bound.item():.3g}, " in panel.alt
 
@@ -416,7 +416,7 @@ def test_the_theorems_figures_have_words_with_the_sweeps_numbers(of_curvature):
     assert f"40 pairs: the bound is {times.min().item():.1f} to {times.max().item():,.0f} times" in words
     name = str(of_curvature.name.values[of_curvature.checkpoint.values[int(np.argmax(times.values))]])
     read = panels.curvature.reading_of_a_pair(of_curvature).text
-    assert f"began from “{name}”" in read and f"the bound is {times.max().item():,.0f} times δ" in read
+    assert f"began from “{name}”" in read and f"the bound is {times.max().item():,.0f} times |δ|" in read
     words = words_of(panels.curvature.predicted, of_curvature)
     assert f"largest curvature: {times.median().item():.2f} times the measured size in the median" in words
     wrong = (of_curvature.half_way * of_curvature.deviation < 0).sum().item()
@@ -474,9 +474,11 @@ def test_readings_of_the_theorem_hold_the_sweeps_numbers(of_curvature):
     of = curvature.theorem(of_curvature, "loss")
     said = panels.curvature.reading_of_the_theorem(of_curvature).text
     derived, measured = (page.minus(f"{of[name]:+.3f}") for name in ("derived", "measured"))
-    assert f"gives {derived}. Measured is {measured}." in said
+    assert f"gives {derived}. Measured is {measured}, in the mean" in said
     assert ("The sign is wrong" in said) <= (of["derived"] * of["measured"] < 0)
     assert f"s = 1 {of['slack']:,.0f}" in panels.curvature.both_in_numbers(of_curvature).text
+    near = page.minus(f"the same, s = 1/64 {of['second_near']:+.2f}")
+    assert near in panels.curvature.ratios_in_numbers(of_curvature).text
     said = panels.curvature.reading_of_the_regressions(of_curvature).text
     low, high = curvature.r2_intervals(of_curvature)["product"]
     assert f"here {curvature.r2(of_curvature)['product']:.3f} ({low:.2f} to {high:.2f})" in said

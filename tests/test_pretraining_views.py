@@ -196,12 +196,14 @@ def test_on_the_ledgers_seeds_a_random_start_has_more_gap_after_two_epochs_and_n
     assert not lead["one_epoch_gap"].is_news and not lead["two_epochs_share"].is_news
     assert lead["two_epochs_gap"].is_news and lead["two_epochs_gap"].value > 0
     assert lead["one_epoch_share"].is_news and lead["one_epoch_share"].value < 0
+    assert abs(ledger("CTL-14", "two_epochs_gap_ratio")[0] - 1) < 0.05  # seed 0
 
 
 def test_on_the_ledgers_seeds_the_pretrained_midpoint_is_more_accurate_after_two_epochs_and_mostly_after_one(ledger):
     for time, share in (("two_epochs", 1), ("one_epoch", 0.9)):
         random, pretrained = (ledger("CTL-14", f"{time}_{start}_accuracy") for start in ("random", "pretrained"))
         assert (pretrained > random).mean() >= share
+        assert time == "one_epoch" or (pretrained - random)[0] < 0.02  # seed 0
 
 
 def test_on_the_ledgers_seeds_a_part_of_the_pretrained_midpoints_accuracy_comes_from_more_images(ledger):
@@ -231,6 +233,13 @@ def test_on_the_ledgers_seeds_short_steps_take_most_of_the_additional_gap_away(l
         assert (usual > 0).all() and (short < usual / 2).all()
 
 
+def test_the_order_of_true_and_random_labels_is_told_from_the_ledgers_seeds(ledger):
+    true, random = (ledger("CTL-15", f"one_task_{name}_gap") for name in ("true", "shuffled"))
+    told = label_panels.reading_of_the_seeds().text
+    assert f"{true.mean():.3f} after true labels and {random.mean():.3f} after random ones" in told
+    assert f"larger after true labels on {(true > random).sum()} seeds" in told
+
+
 def test_on_the_ledgers_seeds_an_additional_gap_remains_at_the_normal_distance(ledger):
     for name in ("one_task_shuffled", "two_tasks_shuffled", "two_tasks_true"):
         assert ledger("CTL-15", f"{name}_equal_ratio").min() > 1.25
@@ -253,9 +262,29 @@ def test_the_curvature_along_the_line_predicts_better_half_way_and_need_not_at_t
     r2 = theorem.r2(sweeps[theorem])
     assert r2["at_start"] < r2["product"] < r2["half_way"]
     assert (ledger("CTL-17", "half_way_r2") > ledger("CTL-17", "product_r2")).all()
-    said = curvature.reading_of_the_regressions(sweeps[theorem]).text
-    assert said.endswith("⅛·|dᵀHd| predicts δ no better than the product with λmax if H is taken at the checkpoint, "
-                         "and better than the product if it is taken half-way.")
+
+
+def test_of_two_predictors_one_is_better_where_the_interval_of_the_difference_leaves_out_0(sweeps, monkeypatch):
+    anew = {name: np.zeros(100) for name in theorem.predictors(sweeps[theorem])}
+    monkeypatch.setattr(theorem, "r2_anew", lambda sweep: anew)
+    for shift, verdict in ((0.0, "within the noise"), (0.3, "the first is higher"), (-0.3, "the first is lower")):
+        anew["at_start"] = np.full(100, shift)
+        lines = curvature.reading_of_the_regressions(sweeps[theorem]).text.splitlines()
+        line, = (line for line in lines if line.startswith("dᵀHd at the checkpoint less the product: "))
+        assert line.endswith(f"verdict {verdict}")
+
+
+def test_the_second_order_term_of_the_loss_is_too_small_for_the_networks_as_trained(sweeps):
+    assert 0 < theorem.theorem(sweeps[theorem], "loss")["second"] < 0.75
+
+
+def test_the_sign_is_told_for_pairs_after_random_labels_and_for_others(sweeps):
+    sweep = sweeps[theorem].copy(deep=True)
+    random = curvature._after_random_labels(sweep)
+    sweep["half_way"][:] = np.where(random, -1, 1) * sweep.deviation
+    told = curvature.reading_of_the_sign(sweep)
+    assert f"opposite signs for {random.sum()} of the {random.sum()} pairs" in told.text
+    assert f"and for 0 of the {(~random).sum()} other pairs" in told.text and "even the sign" in str(told.page)
 
 
 def test_on_the_ledgers_seeds_activation_matching_reaches_the_gap_of_pretrained_pairs_that_are_apart_as_long(ledger):

@@ -8,6 +8,7 @@ from lessons.kit.page import Page, minus, paragraph, reading, said, table
 from lessons.kit.plotting import COLOURS, GREY, MARKERS, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
+from lessons.pretraining.algorithms.predicting import interval
 from lessons.pretraining.experiment import curvature
 from lessons.pretraining.experiment.curvature import FUNCTIONS
 
@@ -23,8 +24,8 @@ _DASHED = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "marker": ""}  # 
 
 RIGHT = 0.1  # of a curvature: automatic differentiation that is off by less is right
 _ALT = """
-    f is {f}, scale {scale}: measured δ {delta:.3g}, f {sags} the straight line half-way, second-order term
-    {second:.3g}, bound {bound:.3g}, {slack:,.0f} times δ. Curvature along the line {bending:+.3f}, by automatic
+    f is {f}, scale {scale}: measured |δ| {delta:.3g}, f {sags} the straight line half-way, second-order term
+    {second:.3g}, bound {bound:.3g}, {slack:,.0f} times |δ|. Curvature along the line {bending:+.3f}, by automatic
     differentiation at the checkpoint {derived:+.3f}."""
 
 
@@ -80,8 +81,8 @@ def _charts(scales, of_functions):
     low, high = np.floor(np.log10(sizes.min())), np.ceil(np.log10(sizes.max()))
     powers = {10.0 ** power: f"10{_raised(power)}" for power in np.arange(high, low - 1, -2)}
     right = Chart(across, Axis("size, in units of f", 10.0 ** low, 10.0 ** high, "log", ticks=powers),
-                  (Line("bound", "other", "bound"), Line("second order", "single", "second order", dashed=True),
-                   Line("δ", "merged", "measured δ", dots=True, bare=True), Handle("scale")))
+                  (Line("bound", "other", "bound"), Line("second order", "single", "|second order|", dashed=True),
+                   Line("δ", "merged", "measured |δ|", dots=True, bare=True), Handle("scale")))
     return [left, right]
 
 
@@ -140,13 +141,13 @@ def slack(sweep: xarray.Dataset):
     fig, (left, right) = plotting.figure(2, height=4.8)
     times = curvature.predictors(sweep)["product"] / np.abs(sweep.deviation.values)
     _bounds(left, sweep)
-    left.set_title(f"The bound: median {np.median(times):.0f} times δ")
+    left.set_title(f"The bound: median {np.median(times):.0f} times |δ|")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2,
                title="both charts: pretraining, and the largest curvature at the checkpoint")
     _second_orders(right, sweep)
-    alt = said("""{pairs} pairs: the bound is {least:.1f} to {most:,.0f} times the measured δ, median {median:.0f}. The
-                  second-order term along the line is, in the median, {start:.2f} times the measured value with the
-                  Hessian at the checkpoint and {half_way:.2f} times with the Hessian half-way.""",
+    alt = said("""{pairs} pairs: the bound is {least:.1f} to {most:,.0f} times the measured |δ|, median {median:.0f}.
+                  The second-order term along the line is, in the median, {start:.2f} times the measured value with
+                  the Hessian at the checkpoint and {half_way:.2f} times with the Hessian half-way.""",
                pairs=sweep.sizes["pairs"], least=np.min(times), most=np.max(times), median=np.median(times),
                start=np.median(sweep.at_start / sweep.deviation), half_way=np.median(sweep.half_way / sweep.deviation))
     return plotting.show(fig, alt, caption(sweep) + " Each mark is a pair of networks. Dashed: both sides equal. "
@@ -162,7 +163,7 @@ def _bounds(ax, sweep):
         ax.scatter(bound[mine], delta[mine], s=28, color=look.colour, marker=look.marker, label=label)
     ends = np.array([min(delta.min(), bound.min()) / 1.5, bound.max() * 1.5])
     ax.plot(ends, ends, **_DASHED)
-    ax.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)")
+    ax.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured |δ| (nats)")
 
 
 def _second_orders(ax, sweep):
@@ -254,13 +255,13 @@ def regressions(sweep: xarray.Dataset):
         ax.set(xlabel=label, title=f"R² = {r2[name]:.2f} ({low:.2f} to {high:.2f})")
         ax.margins(0.06)
     for ax in axes[:, 0]:
-        ax.set_ylabel("measured δ (nats)")
+        ax.set_ylabel("measured |δ| (nats)")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     each = []
     for name, label in labels.items():
         low, high = sure[name]
         each.append(f"{r2[name]:.3f} on {label} ({low:.2f} to {high:.2f})")
-    alt = (f"{sweep.sizes['pairs']} pairs from {sweep.sizes['which']} checkpoints. R² of the measured δ: "
+    alt = (f"{sweep.sizes['pairs']} pairs from {sweep.sizes['which']} checkpoints. R² of the measured |δ|: "
            f"{', '.join(each)}.")
     return plotting.show(fig, alt, caption(sweep) + " In brackets: where 95 % of R² lie when the checkpoints are drawn "
                                                     "anew.")
@@ -268,17 +269,29 @@ def regressions(sweep: xarray.Dataset):
 
 # -- in words --------------------------------------------------------------------------------------
 
+_CLOSE = "mean over s = 1/32, 1/64 and 1/128"  # the scales of `curvature.CLOSE`
+
+
 def both_in_numbers(sweep: xarray.Dataset) -> Page:
-    """Both sides of Theorem 1 for every f, as a table."""
+    """The curvature along the line by automatic differentiation and as measured, and the bound over |δ|, for every f,
+    as a table."""
     rows = []
     for name in FUNCTIONS:
         numbers = curvature.theorem(sweep, name)
-        signed = (f"{numbers['second']:+.2f}", f"{numbers['second_near']:+.2f}", f"{numbers['derived']:+.3f}",
-                  f"{numbers['measured']:+.3f}")
-        rows.append((NAMES[name], f"{numbers['slack']:,.0f}", f"{numbers['along']:.1%}", *map(minus, signed)))
-    head = ("f is", "bound over δ, s = 1", "|dᵀHd|/‖d‖² over λmax", "second order over measured, s = 1",
-            "the same, s = 1/64", "dᵀHd/‖d‖² by autograd", "measured, s about 1/64")
-    return table(head, rows)
+        signed = (f"{numbers['derived']:+.3f}", f"{numbers['measured']:+.3f}")
+        rows.append((NAMES[name], *map(minus, signed), f"{numbers['slack']:,.0f}"))
+    return table(("f is", "curvature along the line by autograd", f"measured, {_CLOSE}", "bound over |δ|, s = 1"), rows)
+
+
+def ratios_in_numbers(sweep: xarray.Dataset) -> Page:
+    """The curvature along the line over the largest one, and the second-order term over δ, for every f, as a table."""
+    rows = []
+    for name in FUNCTIONS:
+        numbers = curvature.theorem(sweep, name)
+        signed = (f"{numbers['second']:+.2f}", f"{numbers['second_near']:+.2f}")
+        rows.append((NAMES[name], f"{numbers['along']:.1%}", *map(minus, signed)))
+    return table(("f is", "|curvature along the line| over λmax, by autograd", "second-order term over δ, s = 1",
+                  "the same, s = 1/64"), rows)
 
 
 def how_fast(sweep: xarray.Dataset) -> Page:
@@ -301,11 +314,24 @@ def reading_of_a_pair(sweep: xarray.Dataset) -> Page:
                       pair.half_way.item()))
     return reading("How to read a mark", """
         Find the mark farthest below the dashed line in the left chart. It is a pair that began from “{name}”. Its bound
-        is {bound} nats and its measured δ {delta} nats, so the bound is {times:,.0f} times δ. In the right chart this
-        pair has two marks at one height. The hollow one is at {start} nats, where the Hessian is taken at the
+        is {bound} nats and its measured |δ| {delta} nats, so the bound is {times:,.0f} times |δ|. In the right chart
+        this pair has two marks at one height. The hollow one is at {start} nats, where the Hessian is taken at the
         checkpoint, and the filled one at {half_way} nats, where it is taken half-way.""",
                    name=str(sweep.name.values[pair.checkpoint.item()]), bound=bound, delta=delta, times=times.max(),
                    start=start, half_way=half_way)
+
+
+def reading_of_the_sign(sweep: xarray.Dataset) -> Page:
+    """For how many pairs the second-order term half-way has another sign than δ, after random labels and else."""
+    random, wrong = _after_random_labels(sweep), _sign_is_wrong(sweep, "half_way")
+    title = ("After random labels even the sign is mostly wrong" if wrong[random].mean() > 0.5
+             else "Does the term have the sign of δ?")
+    return reading(title, """
+        Half-way (filled marks), the second-order term and δ have opposite signs for {random} of the {of_random} pairs
+        that began from random labels, and for {others} of the {of_others} other pairs. The regressions below cannot
+        show this, because they use |δ|.""",
+                   random=wrong[random].sum(), of_random=random.sum(), others=wrong[~random].sum(),
+                   of_others=(~random).sum())
 
 
 def reading_of_slack(sweep: xarray.Dataset) -> Page:
@@ -333,8 +359,9 @@ def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     derived, measured, stand_in = (minus(f"{value:+.3f}") for value in (loss["derived"], loss["measured"],
                                                                         smooth["derived"]))
     return reading("The loss along the line, close to the checkpoint", """
-        Automatic differentiation gives {derived}. Measured is {measured}. {verdict} For the smooth stand-in, in whose
-        Hessian the kinks are short bends, it gives {stand_in}.""",
+        Automatic differentiation gives {derived}. Measured is {measured}, in the mean over three values of s around
+        1/64. {verdict} For the smooth stand-in, in whose Hessian the kinks are short bends, automatic differentiation
+        gives {stand_in}.""",
         verdict=verdict, derived=derived, measured=measured, stand_in=stand_in)
 
 
@@ -354,23 +381,29 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
         rows.append((name, source, ours, inside))
         line = f"{name}: source {source}, here {ours}"
         lines.append(line if within is None else f"{line}, within a checkpoint {inside}")
-    head = ("δ predicted from", "R², source", "R², all pairs here (95 %, checkpoints drawn anew)",
+    head = ("|δ| predicted from", "R², source", "R², all pairs here (95 %, checkpoints drawn anew)",
             "R² within a checkpoint, mean")
-    leads = {name: minus("{:+.2f} ({:+.2f} to {:+.2f})".format(*(numbers[f"{name}_over_distance{end}"] for end in
-                                                                 ("", "_low", "_high"))))
-             for name in ("product", "half_way")}
-    more = said("""What the product has over the distance: {product}. What the curvature half-way has over the distance:
-                   {half_way}. The largest λmax of a checkpoint is {spread:,.0f} times the smallest.""",
-                spread=numbers["largest_spread"], **leads)
-    return table(head, rows, f"{'; '.join(lines)}. {more} {_along_or_largest(numbers)}",
-                 after=paragraph(more) + paragraph(_along_or_largest(numbers)))
+    spread = said("""Within one checkpoint λmax is one number. It explains nothing there (–), and the product is the
+                     distance times a constant (–). Between the checkpoints, the largest λmax is {spread:,.0f} times the
+                     smallest.""", spread=numbers["largest_spread"])
+    differences = _differences(sweep)
+    return table(head, rows, f"{'; '.join(lines)}. {spread} {differences.text}",
+                 after=paragraph(spread) + differences.page)
 
 
-def _along_or_largest(numbers):
-    """Whether the curvature along the line, at the checkpoint and half-way, predicts δ better than the source's product
-    with the largest one."""
-    start, middle = ("better than" if numbers[f"{place}_r2"] > numbers["product_r2"] + RIGHT else "no better than"
-                     for place in ("at_start", "half_way"))
-    return said("""By its R² over all pairs, ⅛·|dᵀHd| predicts δ {start} the product with λmax if H is taken at the
-                   checkpoint, and {middle} the product if it is taken half-way.""",
-                start=start, middle=middle)
+_COMPARED = {("product", "distance"): "the product less ‖d‖² alone",
+             ("half_way", "distance"): "dᵀHd half-way less ‖d‖² alone",
+             ("at_start", "product"): "dᵀHd at the checkpoint less the product",
+             ("half_way", "product"): "dᵀHd half-way less the product"}
+
+
+def _differences(sweep):
+    """Which of two predictors predicts the size of δ better, as a table: the difference of their R² over all pairs, its
+    interval, and whether this leaves out 0."""
+    pooled, anew = curvature.r2(sweep), curvature.r2_anew(sweep)
+    rows = []
+    for (first, second), name in _COMPARED.items():
+        low, high = interval(anew[first] - anew[second])
+        verdict = "the first is higher" if low > 0 else "the first is lower" if high < 0 else "within the noise"
+        rows.append((name, minus(f"{pooled[first] - pooled[second]:+.2f} ({low:+.2f} to {high:+.2f})"), verdict))
+    return table(("difference of two R²", "all pairs here (95 %)", "verdict"), rows)

@@ -6,7 +6,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import Difference
-from lessons.kit.page import Markup, Page, agrees, minus, paragraph, reading, said, table
+from lessons.kit.page import Markup, Page, agrees, folded, minus, paragraph, reading, said, table
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
@@ -159,21 +159,29 @@ def what_was_learned(sweep: xarray.Dataset) -> Page:
 def suspects(sweep: xarray.Dataset) -> Page:
     """For every start and pair the gap, and what might explain it: curvature at the start and along the line, distance;
     last the gap at equal distance. Below, the rank correlation of the gap with the curvature along the line."""
-    rows = []
+    rows = {pair: [] for pair in PAIRS}
     for pair in PAIRS:
         for name in names(sweep.start):
             part = sweep.sel(start=name, pair=pair)
-            rows.append((pair, name, f"{part.gap_mean.mean().item():.5f}", f"{part.curvature.item():.1f}",
-                         minus(f"{part.along.item():+.2f}"), f"{part.distance.item():.2f}",
-                         f"{part.equal_gap.mean().item():.5f}"))
-    head = ("finetuned on", "pretraining", "gap", Markup("λ<sub>max</sub> at the start"),
+            rows[pair].append((name, f"{part.gap_mean.mean().item():.5f}", f"{part.curvature.item():.1f}",
+                               minus(f"{part.along.item():+.2f}"), f"{part.distance.item():.2f}",
+                               f"{part.equal_gap.mean().item():.5f}"))
+    head = ("gap", Markup("λ<sub>max</sub> at the start"),
             "curvature along the line, half-way",
             "distance ‖θᵢ − θⱼ‖", "gap at the normal pair's distance")
     gap = sweep.gap_mean.mean("layer")
     ranks = [_rank_correlation(gap.sel(pair=pair), sweep.along.sel(pair=pair)) for pair in PAIRS]
     more = said("""Over the starts, the rank correlation of the gap with the curvature along the line is {} for one task
                    and {} for two tasks.""".format(*(minus(f"{rank:+.1f}") for rank in ranks)))
-    return table(head, rows, left=2, after=paragraph(more))
+    return _by_pair(head, rows, paragraph(more))
+
+
+def _by_pair(head, rows, after=""):
+    """A table of the pairs that learned one task and, folded, the same of two tasks; the first column is headed by the
+    pair."""
+    single, double = (table((f"{pair}: pretraining", *head), of_pair) for pair, of_pair in rows.items())
+    more = folded(f"The same for {list(rows)[1]}", double)
+    return Page(f"{single.text}\n{more.text}", Markup("{}{}{}").format(single.page, after, more.page))
 
 
 def _rank_correlation(*values):
@@ -183,7 +191,7 @@ def _rank_correlation(*values):
 
 def gently(sweep: xarray.Dataset) -> Page:
     """The gap after finetuning in long steps and in short ones, as a table."""
-    rows = []
+    rows = {pair: [] for pair in PAIRS}
     for pair in PAIRS:
         for name in names(sweep.start):
             part = sweep.sel(start=name, pair=pair)
@@ -191,10 +199,10 @@ def gently(sweep: xarray.Dataset) -> Page:
                 usual = f"{part.gap_mean.mean().item():.5f}", f"{part.distance.item():.2f}"
                 gentle = f"{part.gentle_gap.mean().item():.5f}", f"{part.gentle_distance.item():.2f}"
                 accuracy = f"{part.own_accuracy.mean().item():.3f}, {part.gentle_accuracy.item():.3f}"
-                rows.append((pair, name, *usual, *gentle, accuracy))
-    head = ("finetuned on", "pretraining", "gap, usual steps", "distance", "gap, steps a tenth as long", "distance",
+                rows[pair].append((name, *usual, *gentle, accuracy))
+    head = ("gap, usual steps", "distance", "gap, steps a tenth as long", "distance",
             "accuracy on the own task, both")
-    return table(head, rows, left=2)
+    return _by_pair(head, rows)
 
 
 def _look_and_label(name):
@@ -384,3 +392,25 @@ def reading_of_figure_12(sweep: xarray.Dataset) -> Page:
         are {state} ({untaught:.2f} on their own task against {normal:.2f}). {so}"""),
         agrees=agrees(times["random"][0] > 2 and times["random"][1] > 1.5), **times,
         untaught=untaught, normal=normal, state=state, so=so)
+
+
+def reading_of_the_seeds() -> Page:
+    """The gaps after true labels and random ones learned by heart, over the ledger's seeds."""
+    ledger = {name: np.array(values) for name, values in claims.measured()["CTL-15"].items()}
+    single, double = ([ledger[f"{pair}_{name}_gap"] for name in ("true", "shuffled")] for pair in
+                      ("one_task", "two_tasks"))
+    leads = [Difference.paired(*gaps) for gaps in (single, double)]
+    title = ("The order of true and random labels depends on the seed" if not any(lead.is_news for lead in leads)
+             else "True and random labels on our seeds")
+    return reading(title, """
+        Over our {seeds} seeds, the mean gap for one task was {true:.3f} after true labels and {random:.3f} after random
+        ones, a difference {doubt}. It was larger after true labels on {larger} seeds. For two tasks it was
+        {true_of_two:.3f} and {random_of_two:.3f}, a difference {doubt_of_two}.""",
+                   seeds=len(single[0]), larger=int((single[0] > single[1]).sum()),
+                   true=single[0].mean(), random=single[1].mean(), true_of_two=double[0].mean(),
+                   random_of_two=double[1].mean(), doubt=_noise(leads[0]), doubt_of_two=_noise(leads[1]))
+
+
+def _noise(lead):
+    """Whether a difference is beyond two standard errors."""
+    return "beyond the noise" if lead.is_news else "within the noise"

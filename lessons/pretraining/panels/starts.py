@@ -7,7 +7,7 @@ import xarray
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import WIDE, Difference
-from lessons.kit.page import Page, agrees, capital, reading, said, table
+from lessons.kit.page import Page, agrees, capital, paragraph, reading, said, table
 from lessons.kit.plotting import (
     BLACK,
     BLUE,
@@ -252,7 +252,22 @@ def with_repair(sweep: xarray.Dataset) -> Page:
             both = [rise.sel(pair=pair, setting=setting, treatment=treatment).item() for treatment in TREATMENTS]
             if np.isfinite(both).all():
                 rows.append((pair, setting, *(f"{value:.3f}" for value in both)))
-    return table(("A and B learned", "setting", "barrier (nats)", "barrier with REPAIR"), rows, left=2)
+    return table(("A and B learned", "setting", "barrier (nats)", "barrier with REPAIR"), rows, left=2,
+                 after=paragraph(_of_repair(rise)))
+
+
+_NO_BARRIER = 0.0005  # nats: less is written as 0.000
+
+
+def _of_repair(rise):
+    """What REPAIR did to the barriers that there were, and to the highest of them."""
+    before, after = (rise.sel(treatment=treatment).values.ravel() for treatment in TREATMENTS)
+    there = np.isfinite(before) & np.isfinite(after) & (before > _NO_BARRIER)
+    lowers = "REPAIR lowered every barrier that there was." if (after[there] < before[there]).all() else ""
+    highest = int(np.nanargmax(np.where(there, before, np.nan))) if there.any() else 0
+    falls = said("The highest went from {before:.3f} to {after:.3f} nats.", before=before[highest],
+                 after=after[highest])
+    return f"{lowers} {falls}".strip() if there.any() else "There was no barrier."
 
 
 # -- panel (c): one start, equally long apart -------------------------------------------------------
