@@ -674,6 +674,11 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     r2 = experiment.claims(sweep)["CTL-7"]["r2"]
     assert f"R² = {r2:.3f}" in panels.triples.reading_of_figure_4(sweep).text
     assert f"{sweep.gap_mean.max().item():.4f}" in panels.features.reading_of_figure_5(sweep).text
+    beyond = panels.triples.reading_of_what_remains(sweep).text
+    assert beyond.endswith(f"what remains is {_left_over(sweep):.2f}.")
+    guests = panels.soups.reading_of_the_guests(sweep).text
+    assert f"as low as {sweep.uniform.sel(guest=BOLD)[1:].min().item():.3f}" in guests
+    assert f"{sweep.attrs['soup_images']:,} test images" in panels.soups.measured_on(sweep).text
     soups = panels.soups.reading_of_the_soups(sweep)
     over = 100 * sweep.greedy_over_uniform.sel(guest="nobody", size=20).item()
     assert f"is more accurate than the uniform one by {over:.1f} ± " in soups.text
@@ -751,6 +756,7 @@ def test_the_lessons_readings_have_the_sweeps_numbers(sweep):
     assert f"the greedy soup was {abs(over):.1f} points" in panels.soups.reading_of_the_greedy_one(sweep).text
     growth = (sweep.deviation.sel(kind="equal", models=20, layer="output") / sweep.pair_deviation.sel(layer="output"))
     assert f"is {growth.item():.2f} times as long" in panels.mixes.reading_of_the_growth(sweep).text
+    assert f"deviates {growth.item():.2f} times as much" in panels.mixes.reading_of_the_prediction(sweep).text
 
 
 def test_the_first_layer_is_known_and_its_mean_is_too_large():
@@ -772,6 +778,7 @@ def test_resnets_are_for_full_alone():
     with archive.anew():  # whatever the repository keeps of them
         assert resnets.run("quick") is None
     assert "full" in panels.resnets.ten_triples(None).text
+    assert panels.resnets.reading_of_the_gap(None, None).text == ""
 
 
 def test_resnet_triples_on_a_tiny_setting():
@@ -787,6 +794,9 @@ def test_resnet_triples_on_a_tiny_setting():
     assert (measured.gap_mean <= measured.base_mean).all()
     about = {"source": "a stand-in", "source_kind": "stand-in", "dataset": "CIFAR-100", "network": "ResNet-18",
              "profile": "full", "seed": 0}
+    mlps = xarray.concat([measured.mean("triple").assign_coords(models=3)], "models")
+    told = panels.resnets.reading_of_the_gap(measured, mlps)
+    assert f"to {measured.gap_mean.max().item():.4f} over the blocks" in told.text and "Which gap" in str(told.page)
     page = panels.resnets.ten_triples(measured.assign_attrs(about)).data
     assert "Not CIFAR-100!" in page
     assert f"{measured.gap_mean.max().item():.3f} over the layers" in page

@@ -119,7 +119,8 @@ def figure_17(sweep: xarray.Dataset, models=(5, 10)):
                gap_least=part.gap_mean.min().item(), gap_most=part.gap_mean.max().item(),
                base_least=part.base_mean.min().item(), base_most=part.base_mean.max().item(),
                coef_least=part.coef_mean.min().item(), coef_most=part.coef_mean.max().item())
-    below = " Left: mean and quartiles over images and orders. Right: distribution over the images, line: median."
+    below = " Left: mean and quartiles over images and random orders. Right: distribution over the images, " \
+            "line: median."
     return plotting.show(fig, alt, caption(sweep) + below)
 
 

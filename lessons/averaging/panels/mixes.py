@@ -88,11 +88,25 @@ def finding_of_growth(measured: np.ndarray, predicted: np.ndarray, bound: np.nda
 def reading_of_the_growth(sweep: xarray.Dataset) -> Page:
     """Whether the deviation of twenty models is much longer than that of two half-way, in the output layer with equal
     shares."""
+    measured, predicted, bound = _in_the_output(sweep)
+    title, _, _ = finding_of_growth(measured, predicted, bound).partition(",")
+    return reading(title, """In the output layer, the deviation of the average of twenty is
+        {measured:.2f} times as long as that of two models half-way.""", measured=measured[-1])
+
+
+def reading_of_the_prediction(sweep: xarray.Dataset) -> Page:
+    """What pairs predict about the average of twenty, in the output layer with equal shares."""
+    measured, predicted, bound = _in_the_output(sweep)
+    well = (np.abs(predicted / measured - 1) < WELL).all()
+    return reading("Pairs nearly foretell twenty" if well else "Pairs do not foretell twenty", """In the output layer,
+        the average of twenty deviates {measured:.2f} times as much as two models half-way. From pairs alone it would be
+        {predicted:.2f} times, and {bound:.2f} times if nothing cancelled.""",
+        measured=measured[-1], predicted=predicted[-1], bound=bound[-1])
+
+
+def _in_the_output(sweep):
+    """(models,) each, in the output layer with equal shares and in units of the half-way deviation of two models: what
+    was measured, what pairs predict, and what it would be if nothing cancelled."""
     output = sweep.sel(kind=KINDS[0]).isel(layer=-1)
     unit = output.pair_deviation.item()
-    bound = 2 * (1 - 1 / sweep.models.values)
-    measured, predicted = output.deviation.values / unit, output.predicted.values / unit
-    return reading(finding_of_growth(measured, predicted, bound), """In the output layer, the deviation of the average
-        of twenty is {measured:.2f} times as long as that of two models half-way. The prediction from pairs alone is
-        {predicted:.2f}, and it would be {bound:.2f} if nothing cancelled.""",
-        measured=measured[-1], predicted=predicted[-1], bound=bound[-1])
+    return output.deviation.values / unit, output.predicted.values / unit, 2 * (1 - 1 / sweep.models.values)

@@ -6,7 +6,7 @@ from lessons.averaging.panels.features import BASE, GAP
 from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE, images_of
 from lessons.kit import plotting
 from lessons.kit.noise import error_of_share
-from lessons.kit.page import Page, in_full_alone, paragraph, said
+from lessons.kit.page import Page, in_full_alone, paragraph, reading, said
 from lessons.kit.plotting import BLUE, GREY, RED, WithQuartiles, still
 from lessons.kit.sweep import caption
 
@@ -67,3 +67,25 @@ def _gaps(ax, sweep):
     ax.set_xticks(places, [str(layer).replace("block ", "") for layer in sweep.layer.values])
     ax.set_xlabel("block")
     ax.legend(loc="upper left")
+
+
+def reading_of_the_gap(sweep: xarray.Dataset | None, mlps: xarray.Dataset) -> Page:
+    """How large the gap of averages of three is in the ResNets and in the MLPs; nothing where no ResNet was measured.
+
+    Args:
+        sweep: of the ResNets.
+        mlps: the chapter's sweep.
+    """
+    if sweep is None:
+        return Page("", "")
+    both = {"resnets": sweep[["gap_mean", "base_mean"]].mean("triple"),
+            "mlps": mlps[["gap_mean", "base_mean"]].sel(models=3)}
+    least, most, share = ({name: how(part) for name, part in both.items()} for how in (
+        lambda part: part.gap_mean.min().item(), lambda part: part.gap_mean.max().item(),
+        lambda part: (part.gap_mean / part.base_mean).max().item()))
+    title = ("The ResNets’ largest gap is larger than the MLPs’, also as a share of the baseline"
+             if most["resnets"] > most["mlps"] and share["resnets"] > share["mlps"] else "Which gap is larger?")
+    return reading(title, """For averages of three, the ResNets’ gap is {least[resnets]:.4f} to {most[resnets]:.4f} over
+        the blocks, and at most {share[resnets]:.0%} of the baseline there. That of the MLPs is {least[mlps]:.4f} to
+        {most[mlps]:.4f} over the layers, and at most {share[mlps]:.0%} of the baseline.""",
+                   least=least, most=most, share=share)

@@ -8,7 +8,7 @@ from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, OUTLIERS,
 from lessons.averaging.experiment.soups import GUESTS, NOBODY, SOUPS
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, quiet, reading, said
 from lessons.kit.plotting import BLUE, GREEN, GREY, RED, themed
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
@@ -102,17 +102,29 @@ def reading_of_the_soups(sweep: xarray.Dataset) -> Page:
     all_twenty = sweep.sel(guest=NOBODY, size=20)
     over = Difference(all_twenty.greedy_over_uniform.item(), all_twenty.greedy_over_uniform_error.item())
     few = sweep.sel(guest=NOBODY, size=slice(2, 5))
-    bold = sweep.sel(guest=BOLD)
-    stranger = sweep.sel(guest=STRANGER)
     return reading("Which soup?", """The greedy soup of all twenty is more accurate than the uniform
-        one by {over}. {pays}. Among the two to five best {few}. With {bold} among two or more the uniform soup falls as
-        low as {bold_uniform:.3f}, with {stranger} as low as {stranger_uniform:.3f}. The greedy soup stays at
-        {bold_greedy:.3f} and {stranger_greedy:.3f} or above.""",
-        over=f"{over:.1f} points{over.doubt()}",
-        pays=_beside_single(all_twenty), few=_among_few(few),
-        bold=BOLD, bold_uniform=_least_of_two_or_more(bold.uniform), bold_greedy=_least_of_two_or_more(bold.greedy),
-        stranger=STRANGER, stranger_uniform=_least_of_two_or_more(stranger.uniform),
-        stranger_greedy=_least_of_two_or_more(stranger.greedy))
+        one by {over}. {pays}. With only the two to five best to choose from, {few}.""",
+        over=f"{over:.1f} points{over.doubt()}", pays=_beside_single(all_twenty), few=_among_few(few))
+
+
+def reading_of_the_guests(sweep: xarray.Dataset) -> Page:
+    """How low the soups fall, over all numbers of models from two on, where the last of them does not fit in."""
+    bold, stranger = sweep.sel(guest=BOLD), sweep.sel(guest=STRANGER)
+    greedy = min(_least_of_two_or_more(part.greedy) for part in (bold, stranger))
+    return reading("One network that does not fit in", """Now one of the networks of a soup, two or more, is {bold} or
+        {stranger}. With {bold} the accuracy of the uniform soup falls as low as {low:.3f}, and with {stranger} as low
+        as {lower:.3f}. That of the greedy soup stays at {greedy:.3f} or above with either.""",
+        bold=BOLD, stranger=STRANGER, low=_least_of_two_or_more(bold.uniform),
+        lower=_least_of_two_or_more(stranger.uniform), greedy=greedy)
+
+
+def measured_on(sweep: xarray.Dataset) -> Page:
+    """On which images the soups are measured."""
+    images = f"{sweep.attrs['soup_images']:,} test images"
+    fewer = sweep.attrs["images"]
+    other = "" if fewer == images else f" The table of the twenty-two networks has accuracies on {fewer}."
+    text = f"{caption(sweep.assign_attrs(images=images))}{other}"
+    return Page(text, quiet(text))
 
 
 def _beside_single(part):
@@ -130,8 +142,8 @@ def _among_few(part):
     behind = sum(gain.is_news and gain.value < 0 for gain in gains)
     if not ahead and not behind:
         return "the difference between the two is within the noise"
-    return f"the greedy one is ahead for {ahead} of the {len(gains)} numbers of models and behind for {behind}, by " \
-           "two standard errors or more"
+    return f"the greedy one is more accurate than the uniform one for {ahead} of the {len(gains)} numbers of models, " \
+           f"and less accurate for {behind}, by two standard errors or more"
 
 
 def _least_of_two_or_more(accuracy):

@@ -209,4 +209,4 @@ def sleeping():
     return plotting.show(fig, f"A triangle of all mixes of three networks. The output is 0 on its edges and in its "
                               f"corners, above 0 in a circle that touches the edges, in {share:.0%} of the triangle, "
                               "and ⅓ in the middle.",
-                         "Computed. Inside the red line the unit is on. The mix of the outputs is 0 everywhere.")
+                         "Computed. Inside the orange line the unit is on. The mix of the outputs is 0 everywhere.")
