@@ -120,6 +120,7 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
     ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
     ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),
+    ([0.5, 0.51, 0.2, 0.51, 0.5], "At this λ, no number of directions beats the plain average, and some are below it"),
     ([0.5, 0.51, 0.51, 0.51, 0.5], "At this λ, every number of directions is within the noise of the plain average")])
 def test_what_a_curve_over_directions_is_called(mean, title):
     assert directions.finding_of_cart(np.array(mean), 0.5, IMAGES) == title
