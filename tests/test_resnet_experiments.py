@@ -501,7 +501,7 @@ def test_the_reading_of_small_steps_counts_draws():
     broken = steps.assign(right=0 * steps.right, right_before=0 * steps.right_before + 1)
     text = steps_panels.reading_of_steps(broken).text
     assert text.startswith("No. ") and "4 images: costs (− is a gain), running statistics 100.0 points" in text
-    assert "draws in which that is beyond two standard errors 2 of 2" in text
+    assert "draws in which it costs more than two standard errors 2 of 2" in text
     assert "less in 0 of 2 draws and more in 0. In the others the difference is within the noise." in text
     mended = broken.assign(right=broken.right.where(broken.treatment != "re-estimated", 1))
     assert steps_panels.reading_of_steps(mended).text.startswith("For the most part. ")
@@ -518,7 +518,7 @@ def test_the_gain_of_an_ordinary_step_is_told_from_that_of_its_statistics():
         ordinary.treatment != "interpolated", 0).where(ordinary.treatment == "interpolated", 1))
     assert "gains 100.0 points with running statistics" in steps_panels.reading_of_steps(stale).text
     learned = stale.assign(right_before=0 * stale.right_before)
-    assert "comes from the statistics" not in steps_panels.reading_of_steps(learned).text
+    assert "there is no gain" not in steps_panels.reading_of_steps(learned).text
 
 
 def test_the_reading_of_amounts_says_their_numbers():

@@ -15,7 +15,7 @@ _NAMES = ("deviation", "predicted", "agreement")
 _ALT = """
     Deviation of mixes of {models} models with {kind} shares. In {layer} its length is {deviation:.4f} of the features',
     predicted from pairs {predicted:.4f}, cosine between the two {agreement:.3f}. In units of the half-way deviation of
-    two models: {units}; predicted {in_units:.2f}; at most {bound:.2f} if nothing cancels."""
+    two models: {units}; predicted {in_units:.2f}; {bound:.2f} if nothing cancelled."""
 
 
 @view

@@ -111,9 +111,10 @@ def reading_of_the_guests(sweep: xarray.Dataset) -> Page:
     """How low the soups fall, over all numbers of models from two on, where the last of them does not fit in."""
     bold, stranger = sweep.sel(guest=BOLD), sweep.sel(guest=STRANGER)
     greedy = min(_least_of_two_or_more(part.greedy) for part in (bold, stranger))
-    return reading("One network that does not fit in", """Now one of the networks of a soup, two or more, is {bold} or
-        {stranger}. With {bold} the accuracy of the uniform soup falls as low as {low:.3f}, and with {stranger} as low
-        as {lower:.3f}. That of the greedy soup stays at {greedy:.3f} or above with either.""",
+    return reading("One network that does not fit in", """Now the last of the networks to choose from, two or
+        more, is {bold} or {stranger}. The uniform soup has to take it, and the greedy one need not. With {bold} the
+        accuracy of the uniform soup falls as low as {low:.3f}, and with {stranger} as low as {lower:.3f}. That of the
+        greedy soup stays at {greedy:.3f} or above with either.""",
         bold=BOLD, stranger=STRANGER, low=_least_of_two_or_more(bold.uniform),
         lower=_least_of_two_or_more(stranger.uniform), greedy=greedy)
 
@@ -142,8 +143,8 @@ def _among_few(part):
     behind = sum(gain.is_news and gain.value < 0 for gain in gains)
     if not ahead and not behind:
         return "the difference between the two is within the noise"
-    return f"the greedy one is more accurate than the uniform one for {ahead} of the {len(gains)} numbers of models, " \
-           f"and less accurate for {behind}, by two standard errors or more"
+    return f"the greedy one is more accurate than the uniform one by two standard errors or more in {ahead} of these " \
+           f"{len(gains)} cases, and less accurate by as much in {behind}"
 
 
 def _least_of_two_or_more(accuracy):

@@ -109,14 +109,14 @@ def _bar(method):
 
 
 def finding(sweep: xarray.Dataset) -> str:
-    """Which single network is first, if that is more than the noise and all own networks have learned their tasks."""
+    """Which merged network is first, if that is more than the noise and all own networks have learned their tasks."""
     if results.unlearned(sweep.own.values):
         return "Some of the finetuned networks have not learned their own tasks, so no method is called the best"
     shares = results.shares(sweep)
     single = shares.sel(reported=[name for name in shares.reported.values if name not in STORING])
     best = int(single.mean("task").argmax("reported"))
     if level_with(single.transpose(..., "task").values, best).sum() > 1:
-        return "Which method gives the best single network is within the noise"
+        return "Which method gives the best merged network is within the noise"
     method = str(single.reported.values[best])
     looks = ", which looks at inputs," if Needs.INPUTS in methods()[method].needs else ""
-    return f"{title_of(method)}{looks} gives the best single network"
+    return f"{title_of(method)}{looks} gives the best merged network"

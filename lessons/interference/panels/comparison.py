@@ -269,9 +269,10 @@ def _best(sweep, grid):
     """Which single merged model is the best, if that can be told."""
     leaders = [title_of(method) for method in results.leaders(sweep, grid)]
     if len(leaders) == 1:
-        return f"The best single merged model is by {leaders[0]}."
+        return f"The best merged model for all tasks is by {leaders[0]}."
     first, *others = leaders
-    return f"{first} has the highest mean of the single merged models; within the noise of it: {', '.join(others)}."
+    return (f"{first} has the highest mean of the merged models for all tasks; within the noise of it: "
+            f"{', '.join(others)}.")
 
 
 def captioned(sweeps, held_out: bool = False) -> str:
@@ -339,7 +340,8 @@ def _widths(sweeps):
         scale, count = shared_scale(sweep)
         shared.append(f"on {suite_of(sweep)} {count} of {len(SEARCHED)} (λ = {scale:g})")
     return f"Of all that was tried, held-out images chose a λ {' and '.join(parts)}, depending on the method. If all " \
-           "methods had to share one λ, at most so many would be within the noise of their own best: " \
+           "methods had to share one λ, then even the one that suits most of them would leave only so many within " \
+           "the noise of their own best: " \
            f"{', '.join(shared)}."
 
 

@@ -137,8 +137,8 @@ def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
     said_first = best_in_words({suite_of(sweep): lead(sweep)[:2] for sweep in sweeps.values()})
     rows = [row for sweep in sweeps.values() for row in _bests(sweep)]
     below = said("""Chosen on held-out images; accuracy on test images, as a share of the single networks', mean over
-                    tasks. The rank is the rank ratio times the shorter side of each matrix. ± above: the 95 % interval
-                    over tasks.""")
+                    tasks. The rank is the rank ratio times the shorter side of each matrix. * is the largest value
+                    that was tried. ± above: the 95 % interval over tasks.""")
     made = page.table(("best of", "a", "λ", "rank ratio", "accuracy"), rows, before=said_first.page,
                       after=page.quiet(below))
     return Page(f"{said_first.text}\n{made.text}\n{below}", made.page)
@@ -151,7 +151,8 @@ def _bests(sweep):
     for line, name in zip(LINES, names):
         rank_ratio, common, scale = sweep.best.sel(line=line).values
         accuracy = sweep.test.mean("task").sel(line=line).item()
-        rows.append((f"{suite_of(sweep)}: {name}", f"{common:g}", f"{scale:g}",
+        edges = ["*" if value == sweep[knob].max() else "" for knob, value in (("common", common), ("own", scale))]
+        rows.append((f"{suite_of(sweep)}: {name}", f"{common:g}{edges[0]}", f"{scale:g}{edges[1]}",
                      f"{rank_ratio:g}" if scale else "–", f"{accuracy:.3f}"))
     return rows
 
@@ -173,7 +174,7 @@ def best_in_words(leads: dict[str, tuple[float, float]], more: str = "") -> Page
     elif not any(ahead.values()):
         title = "No merge off both lines was measurably better"
     elif all(mean > 0 for mean, _ in leads.values()):
-        title = "How much a merge off both lines gained depended on the tasks"
+        title = "Only on some suites was a merge off both lines measurably better"
     else:
         title = "A merge off both lines was not better on every suite"
     text = " ".join(_beside(suite, *lead) for suite, lead in leads.items())

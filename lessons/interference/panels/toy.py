@@ -191,7 +191,7 @@ def answer_of_draws(wins: dict[str, float]) -> str:
         start = "So the draw decides in part"
     else:
         start = "So the draw decides"
-    return f"{start}: TIES beats the average in {', in '.join(parts[:-1])} and in {parts[-1]}."
+    return f"{start}: with the best density, TIES beats the average in {', in '.join(parts[:-1])} and in {parts[-1]}."
 
 
 def _over_draws(shared, costs):

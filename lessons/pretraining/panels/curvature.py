@@ -72,7 +72,7 @@ def _charts(scales, of_functions):
     across = Axis("s", scales[0], scales[-1], "log", ticks={scale: _scale(scale) for scale in scales[::-3]})
     bends = np.array([[*lines["measured"], lines["derived"]] for lines in of_functions.values()])
     room = 0.1 * np.ptp(bends)  # three times as much above, for the value of the highest point
-    left = Chart(across, Axis("curvature along the line, dᵀHd/‖d‖²", min(bends.min(), 0) - room, bends.max() + 3 * room,
+    left = Chart(across, Axis("curvature along the line", min(bends.min(), 0) - room, bends.max() + 3 * room,
                               digits=3),
                  (Reference("straight", "other", ""), Reference("by autograd", "single", "by autograd"),
                   Line("measured", "merged", "measured", dots=True, near=True),

@@ -115,8 +115,9 @@ def reading_of_growth(sweep: xarray.Dataset, treatment: str = "re-estimated") ->
     """What a block misses by itself, what the network misses, and what repairs leave."""
     means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
     share, total = means["share"].sel(block=8).item(), means["alone"].sum().item()
-    lost = (" The sum need not equal the network’s gap, because each share is of the distance between the endpoints "
-            "after that block, and this distance differs from block to block.") if total > share else ""
+    lost = (" The sum need not equal the network’s gap. The distance between the endpoints differs from block to "
+            "block, later blocks change the gap that they pass on, and 1 − cosine does not add up.") if total > share \
+        else ""
     return reading("Every block adds a gap and passes on earlier ones", """
         With {statistics} and given the mix, a single block misses {least:.0%} to {most:.0%} of the distance between
         the endpoints. The network misses {share:.0%} in block 8, and all eight blocks by themselves add up to

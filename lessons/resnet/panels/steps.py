@@ -106,14 +106,14 @@ def question(sweep: xarray.Dataset) -> str:
 def reading_of_steps(sweep: xarray.Dataset) -> Page:
     """Whether new statistics repair what the step costs, and a table of what steps on 4 and on 64 images cost."""
     few, many = costs(sweep, 4), costs(sweep, 64)
-    words = said("""With new statistics before and after it, the step on four images costs {anew:.0f} points on
+    words = said("""With new statistics before and after it, the step on four images costs {anew:.1f} points on
                     average. Compared with running ones, it costs less in {repair} of {draws} draws and more in
                     {worsen}. In the others the difference is within the noise.{stale}""", stale=_stale(many), **few)
     rows = [(f"{images} images", _points(cost["running"]), f"{cost['running_draws']} of {cost['draws']}",
              _points(cost["anew"])) for images, cost in ((4, few), (64, many))]
     title = "Do new statistics repair the network?"
     made = table(("a step on", "costs (− is a gain), running statistics",
-                  "draws in which that is beyond two standard errors",
+                  "draws in which it costs more than two standard errors",
                   "costs (− is a gain), new statistics before and after"), rows,
                  before=Markup("<p><b>{}</b> {} {}</p>").format(title, _repaired(few), words))
     return Page(f"{_repaired(few)} {words}\n{made.text}", made.page)
@@ -138,5 +138,4 @@ def _stale(cost):
     if not (cost["running"] < 0 <= cost["anew"] and 2 * cost["worsen"] > cost["draws"]):
         return ""
     return " " + said("""An ordinary step on 64 images gains {gain:.1f} points with running statistics, but with new
-                          ones before and after it there is no gain. So that gain comes from the statistics, which
-                          every training step also updates, and not from the new weights.""", gain=-cost["running"])
+                          ones before and after it there is no gain.""", gain=-cost["running"])

@@ -182,7 +182,7 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     made = reading("Figures 7, 8 and 19 to 24 of Zhou et al., and ours", """
         {agrees}: at both λ that the labels for Eq. 2 can mean, and for Eq. 3, the gap is {part} of the baseline.
         Differs: the source shows λ = 0.4 only, so it cannot show where the equations end.{end}""",
-                   agrees=agrees(small), part="a small part" if small else "not everywhere a small part",
+                   agrees=agrees(small), part="less than a fifth" if small else "not everywhere less than a fifth",
                    end=" At λ = 1 the features half-way between the ends are shorter than the mean of the ends’, and "
                        "they point elsewhere, too." if ends else "")
     below = said("""Means over the images. The gap is that of the worst layer and the worst of 28 pairs (Eq. 2) or eight

@@ -89,7 +89,7 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
     holds = all(difference.is_news and difference.value > 0 for difference in (added, taken))
     title = "On the ResNet, two added task vectors help both tasks, and a subtracted one hurts its own." if holds \
         else "The ResNet."
-    depth = said("""Eq. 2 depends on depth and on λ: at λ = 0.4, the gap is {first:.0%} of the baseline in block 1 and
+    depth = said("""The gap of Eq. 2 depends on depth: at λ = 0.4, the gap is {first:.0%} of the baseline in block 1 and
                     {last:.0%} in block 8. The table has accuracies, with statistics estimated anew.""",
                  first=numbers["eq_2_block_1_at_0.4"], last=numbers["eq_2_block_8_at_0.4"])
     below = said("""A running variance that goes through the arithmetic can come out below zero. With all four task

@@ -118,8 +118,9 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
                          int(sweep.attrs["test_images"]))
     made = reading("Figure 9 of Zhou et al., and ours", """
         {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
-        the two tasks better than either network's own. Differs: at λ = 0.4 that holds for {small_share:.0%} of the
-        pairs in the worst of these layers. Perhaps a network learns too little from so little of a task vector.""",
+        the two tasks better than those of either network alone. Differs: at λ = 0.4 that holds for {small_share:.0%}
+        of the pairs in the worst of these layers. Perhaps so little of a task vector gives the features too little of
+        its task.""",
                    told=lead.agrees(),
                    share=at_least(numbers["share_of_pairs_at_1"]),
                    small_share=numbers["share_of_pairs_at_0.4"])
