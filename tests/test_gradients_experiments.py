@@ -284,7 +284,10 @@ def test_readings_say_what_the_sweeps_hold(sweeps):
     calm = int((relu == 0).all("eta").sum())
     assert f"in {calm} of {relu.isel(eta=0).size} cases" in scattered.replace("\n", " ")
     of = rounds.claim_10(sweeps[rounds])
-    assert f"ends at a loss of {of['path_loss']:.2f}, " in panels.rounds.reading_of_figure_4(sweeps[rounds]).text
+    figure_4 = panels.rounds.reading_of_figure_4(sweeps[rounds]).text
+    assert f"ends at a loss of {of['path_loss']:.2f}, and joint training at {of['joint_loss']:.2f}." in figure_4
+    least = min(of["best_single_loss"], of["best_scaled_loss"])
+    assert f"The best single merge has {least:.2f}: the least of all four methods, at" in figure_4
     best = epochs.chosen(sweeps[epochs]).accuracy.sel(data=DIGITS, optimiser=SGD)
     gain = float(best.sel(epochs=20) - best.sel(epochs=1))
     assert f"{gain:+.3f}".replace("-", "−") in panels.epochs.does_one_epoch_do(sweeps[epochs]).text

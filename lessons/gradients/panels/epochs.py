@@ -338,7 +338,8 @@ def reading_of_likeness(sweep: xarray.Dataset) -> Page:
     text += " So likeness to a gradient does not decide it."
     if _is_up(single, images):
         shares = ((merged - part.before) / (single - part.before)).values
-        text += " " + said("""The single networks learn more at the same time. Of what they gained over the start, the
-            merge had {first:.0%} after one epoch and {last:.0%} after twenty.""", first=shares[0], last=shares[-1])
+        text += " " + said("""The single networks learn more at the same time. Of what they gained over the pretrained
+            network, the merge had {first:.0%} after one epoch and {last:.0%} after twenty.""",
+                           first=shares[0], last=shares[-1])
     return reading("With the smaller rotations, the merge became better while its task vectors became less like "
                    "gradients", text)

@@ -216,7 +216,9 @@ def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
         their task vectors, {ties_breadcrumbs_cosine:.2f}, does not depend on the scale. DARE lies {dare_nearest:.2f}
         from the nearest. But on none of these lines does the loss rise above the straight line between its ends by more
         than {most:.2f} nats; between averages of two different pretrained networks it rises by {strangers_barrier:.2f}.
-        The path of ten small steps ends at a loss of {path_loss:.2f}, the best single merge has {best_of_all:.2f},
-        joint training {joint_loss:.2f}.""",
+        The path of ten small steps ends at a loss of {path_loss:.2f}, and joint training at {joint_loss:.2f}. The best
+        single merge has {best_of_all:.2f}: the least of all four methods, at the panel's scales after any number of
+        epochs there, or after ten at any scale tried. These losses are on all test images, and those of the picture on
+        fewer.""",
                    most=max(barriers), best_of_all=min(numbers["best_single_loss"], numbers["best_scaled_loss"]),
                    **numbers)
