@@ -147,7 +147,7 @@ def test_shares_and_powers_beyond_the_axes_are_not_drawn(sweeps, views):
 def test_what_is_said_of_the_bounds_of_a_linear_network(alpha, known, title, sweeps, views):
     frame = at(views["bound"], network="linear", alpha=alpha, known=known)
     here = sweeps["bound"].sel(network="linear", alpha=alpha, known=bound.MEASURED)
-    assert frame.title == title and f"the tight one {here.tight.item():.3g}" in frame.alt
+    assert frame.title == title and f"that of 6.6 b {here.tight.item():.3g}" in frame.alt
     column = list(sweeps["bound"].alpha.values).index(alpha)
     assert frame.values["tight"][column] == pytest.approx((here.tight / here.C).item())
 
@@ -338,5 +338,7 @@ def test_stills_of_small_tasks_say_their_numbers():
     drawn = panels.places.four_tasks(tasks).data
     assert f"22.5°, loss {tasks.losses[0](tasks.base).item():.2f}" in drawn
     assert "widths 2–8–8–2, tanh in the two hidden layers, no biases and 96 weights" in drawn
-    assert "Joint training has not moved from 0.00" in panels.places.parabolas().data
+    parabolas = panels.places.parabolas().data
+    assert "Joint training has not moved from 0.00, and the average is at −0.12." in parabolas
+    assert "That is −αη²C = −½ · 0.16 · 1.5." in parabolas and round(-0.5 * 0.16 * 1.5, 2) == -0.12
     assert "1 0.5, 12 0." in panels.rounds.by_hand({1: 0.5, 12: 0.0}).data

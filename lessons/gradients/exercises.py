@@ -293,7 +293,7 @@ EXERCISES = [
         hints=["Take L(θ) = θ² and write down both sides.",
                "The gradient is 2θ, so ∇L(θ + d) − ∇L(θ) = 2d. And H = 2."],
         praise="A gradient expanded to first order has no ½. The source's appendix has one in the line marked "
-               "“Taylor”, and it stays until the theorem."),
+               "“Taylor”, and it stays until Theorem 1."),
 
     Exercise(
         "6.5", "a Hessian-vector product", 8, hessian_vector_product,

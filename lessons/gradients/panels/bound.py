@@ -20,9 +20,9 @@ LOWEST = 0.04  # ratio of a bound to the truth that is shown
 TICKS = {0.1: "0.1", 0.25: "¼", 0.5: "½", 1: "1", 2: "2"}
 _ALT = """
     {network} network, α = {alpha:.2f}: measured ‖C‖ {C:.3g}. With H {hessian:.3g} and G {gradient:.3g} measured, the
-    theorem's bound is {printed:.3g}, {printed_times}, its proof's {appendix:.3g}, {appendix_times}, by the triangle
-    inequality {triangle:.3g}, {triangle_times}, the tight one {tight:.3g}, {tight_times}. With H and G from the layers'
-    norms, {how}, these are {by_norms}."""
+    theorem's bound is {printed:.3g}, {printed_times}, its proof's {appendix:.3g}, {appendix_times}, that of 6.6 a
+    {triangle:.3g}, {triangle_times}, that of 6.6 b {tight:.3g}, {tight_times}. With H and G from the layers' norms,
+    {how}, these are {by_norms}."""
 
 
 @view
@@ -129,12 +129,12 @@ def reading_of_the_bound(sweep: xarray.Dataset) -> Page:
         ("its proof", said("{appendix_at_its_zero:.2g} at α = 1/(T + 1), where ‖C‖ is at least {C_at_its_zero:.2g}",
                            **numbers), f"{numbers['appendix_violated_share']:.0%}", ""),
         *((name, _loosest(measured[short] / measured.C), none, f"{numbers[f'{short}_over_C_median']:.1f} times ‖C‖")
-          for name, short in (("triangle inequality", "triangle"), ("tight", "tight")))]
+          for name, short in (("6.6 a, triangle inequality", "triangle"), ("6.6 b, tight", "tight")))]
     by_norms = smooth.tight.sel(known=bound.AS_CORRECTED) / smooth.C
-    below = said("""From α = 2/T on the tight bound is the theorem's own. With H and G from the layers' norms,
-                    corrected, it is about {median:,.0f} times ‖C‖ in the median over these cases, and at most {most}.
-                    With H and G bounded as printed, the theorem's bound is {printed_network_linear:.2g} at every α for
-                    a linear network, whose H is {hessian_linear:.2g}.""",
+    below = said("""From α = 2/T on the bound of 6.6 b is the theorem's own. With H and G from the layers'
+                    norms, corrected, it is about {median:,.0f} times ‖C‖ in the median over these cases, and at most
+                    {most}. With H and G bounded as printed, the theorem's bound is {printed_network_linear:.2g} at
+                    every α for a linear network, whose H is {hessian_linear:.2g}.""",
                  median=10 ** numbers["network_over_C_log_median"], most=_loosest(by_norms), **numbers)
     before = Markup("<p><b>How loose?</b> A case is a {} network at one of {} values of α.</p>").format(
         " or ".join(SMOOTH), measured.sizes["alpha"])

@@ -156,8 +156,10 @@ def parabolas(curvatures=(0.5, 2.0), slope: float = 1.0, eta: float = 0.4):
     ax.plot(mean, 0, color=GREEN, marker="^", linestyle="", markersize=9, label="average of the two")
     ax.set(xlabel="θ", ylabel="loss")
     ax.legend(loc="upper center")
+    C = slope * (curvatures[1] - curvatures[0])
     text = minus(said("""Two steps of each task alone are dots on its parabola. Joint training has not moved from
-                         {joint:.2f}, and the average is at {mean:.2f}.""", joint=joint[-1], mean=mean))
+                         {joint:.2f}, and the average is at {mean:.2f}. That is −αη²C = −½ · {eta_2:.2f} · {C:g}.""",
+                      joint=joint[-1], mean=mean, eta_2=eta ** 2, C=C))
     numbers = f"a = {curvatures[0]:g}, c = {curvatures[1]:g}, b = {slope:g}, η = {eta:g}"
     return plotting.show(fig, f"Two parabolas with different curvature. {text}", f"Computed here: {numbers}. {text}")
 
