@@ -173,10 +173,11 @@ def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     i_k = sweep.literal.sel(which="I(k)")
     return page.reading("Choi et al.’s Theorem 2",
                         """With V_t thin (one column a singular value that is not zero) and I at full rank, L was at
-                           most {most:.2f} of the bound for {trials} sets of tasks: no counterexample. Read to the
-                           letter, a has d entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g}
-                           and the bound is {square_bound:g}. With I(k) for k below the rank, which is what Figures
-                           2 and 3 show: L = {i_k_loss:.2f}, bound {i_k_bound:g}. And for the first layer of the MLPs
+                           most {most:.2f} of the bound for {trials} sets of tasks: no counterexample. With I as
+                           meant, but everything else read to the letter, a has d entries, V_t is square, and V_t·a
+                           is any vector: then L = {square_loss:g} and the bound is {square_bound:g}. With I(k) for k
+                           below the rank, which is what Figures 2 and 3 show: L = {i_k_loss:.2f}, bound
+                           {i_k_bound:g}. And for the first layer of the MLPs
                            above, whose smallest singular values are tiny, the bound is {slack:.0e} times L: true, and
                            no help.""",
                         most=sweep.ratio.max().item(),
