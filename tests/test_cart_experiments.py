@@ -310,7 +310,7 @@ def test_the_reading_of_the_needle_names_the_ranks_that_lose_and_how_wide_the_be
     mean = xarray.DataArray([0.5, 0.3, 0.9, 0.6, 0.55, 0.5], dims="rank")
     spoiled = sweep.assign(accuracy=0 * sweep.accuracy + mean, average=0 * sweep.average + 0.5)
     said = panels.bell.reading_of_the_needle(spoiled).text
-    assert "from 12 to 12 of 400 directions" in said and "it is so with 4; other" in said
+    assert "from 12 to 12 of 400 directions" in said and "by two standard errors or more, with 4; other" in said
 
 
 def test_tables_of_the_overlap_and_of_the_figures_hold_the_sweeps_numbers(sweep):
@@ -426,7 +426,8 @@ def test_the_tables_of_the_peak_hold_its_numbers(by_direction):
     part = by_direction.sel(case=peak.USUAL)
     said = panels.peak.reading_of_the_cases(by_direction).text
     top = readings.plateau(part, peak.HEADS[1])
-    assert f"{peak.USUAL}: number of large singular values {part.large.item():.0f}, rule of 8.5" in said
+    cliff = " (no cliff)" if panels.peak.behind_the_cliff(part, peak.HEADS[0]) is None else ""
+    assert f"{peak.USUAL}: number of large singular values {part.large.item():.0f}{cliff}, rule of 8.5" in said
     assert f"rule of 8.5 {part.rule.item():.0f}," in said
     assert f"directions with which CART is best, {peak.HEADS[1]} {top.said}" in said
     apart = readings.centred_over_truncated(part, peak.HEADS[0])[3].value

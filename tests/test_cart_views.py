@@ -334,8 +334,12 @@ def test_the_reading_of_storage_names_what_is_more_only_beyond_the_noise():
     level = storage.assign(accuracy=storage.accuracy * 0 + 0.8, peer_accuracy=storage.peer_accuracy * 0 + 0.8)
     assert "are within the noise of the better mask.</b>" in costs.reading_of_storage(level).page
     nothing = level.assign(average=level.average * 0 + 0.8)
-    assert "are within the noise of the better mask, but also of the plain average.</b>" in \
+    assert "are not clearly worse than the better mask and not clearly better than the plain average.</b>" in \
         costs.reading_of_storage(nothing).page
+    said = costs.reading_of_storage(nothing).text
+    assert "+0.0 ±" in said and " points, less than two standard errors (±: one standard error)." in said
+    of_resnets = resnet.storage(experiment.resnet.run_storage("full", 0)).text
+    assert " points, just less than two standard errors (±: one standard error)." in of_resnets
     behind = storage.assign(accuracy=storage.accuracy * 0 + 0.5)
     assert "keep less than the better mask.</b>" in costs.reading_of_storage(behind).page
 

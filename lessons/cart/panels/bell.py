@@ -120,8 +120,8 @@ def reading_of_the_needle(sweep: xarray.Dataset) -> Page:
         behind = Difference.of(average, value, images)
         if behind.value > 0 and behind.is_news:
             lost.append(ranks.texts[position(ranks.values, rank, "rank")])
-    below = ("With few directions CART can be below the average. On these networks it is so with "
-             f"{', '.join(lost)}; other networks may give others.") if lost else \
+    below = ("With few directions CART can be below the average. On these networks it is so, by two standard errors or "
+             f"more, with {', '.join(lost)}; other networks may give others.") if lost else \
         "At no rank is it below the average by more than two standard errors."
     return reading(f"λ = {SHOWN_LAM:g}, all pixels permuted",
                    """More than half of the bell's height is there from {first} to {last} of {all} directions, which is

@@ -37,10 +37,13 @@ KILO = 1000
 MEGA = KILO ** 2
 NUM_TASKS = (2, 4, 8, 14, 20, 40)
 CLEAR = 0.1  # of the own networks' accuracy, at least, is far more
+JUST = 1.75  # standard errors, at least, are just less than two
 SAME_SIZE = 1.1  # times a mask's bytes, at most, is the same size
 OF_METHOD = {"average": Look(GREEN, "o"), "task arithmetic": Look(ORANGE, "s"), "TIES": Look(PURPLE, "^"),
              "CART": Look(BLUE, "D")}
 TUNED = ", tuned"
+_GRIDS = ("The source’s grids for its Figure 7 (appendix D) have λ = 1 for CART, which it searches up to 3 elsewhere "
+          "(appendix B), and at most 0.3 for task arithmetic.")
 OF_WIDE_GRIDS = ("Right, task arithmetic has λ from a wide grid, and CART has λ and the rank from one; the average and "
                  "TIES are as on the left.")
 
@@ -145,7 +148,8 @@ def bits_by_width(rank_ratio: float = 0.08, widths: Sequence[int] = (32, 100, 25
     for name, of_widths in ranks.items():
         times = (low_rank_bits(width, width, rank) / mask_bits(width, width) for width, rank in zip(widths, of_widths))
         rows.append((name, *(f"{value:.2f}" for value in times)))
-    before = Markup("<p><b>Low rank over mask, bits a task</b> (below 1 the low rank is smaller).</p>")
+    before = Markup("<p><b>Low rank over mask, bits a task</b> (below 1 the low rank is smaller; k is rounded up)."
+                    "</p>")
     after = paragraph(said("""With k = {fixed} low rank wins from M = {wins:,} on. With a share γ of the rank both grow
                               like M², and it wins where 64γ < 1, at any width or at none.""",
                            fixed=fixed, wins=width_where_low_rank_wins(fixed)))
@@ -181,8 +185,8 @@ def number_of_tasks(sweep: xarray.Dataset):
                               for count, value, spread in values)
         series.append(f"{name}: {of_counts}")
     return plotting.show(fig, f"Normalised accuracy by number of tasks, with standard errors. {'; '.join(series)}.",
-                         f"{caption(sweep)} {sampled(sweep)} {OF_WIDE_GRIDS if methods[4:] else ''} Where there is one "
-                         f"subset, there is no bar. {rests_on(sweep)}")
+                         f"{caption(sweep)} {sampled(sweep)} {OF_WIDE_GRIDS if methods[4:] else ''} Bars: one standard "
+                         f"error. Where there is one subset, there is no bar. {rests_on(sweep)}")
 
 
 def sampled(sweep: xarray.Dataset) -> str:
@@ -219,7 +223,8 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     head = ("share of the own networks’ accuracy", f"{few} tasks", f"{many} tasks", f"lost from {few} to {many} tasks")
     below = table(head, rows)
     note = _of_the_table(sweep)
-    return Page(f"{first.text}\n{below.text}\n{note}", first.page + below.page + quiet(note))
+    return Page(f"{_GRIDS}\n{first.text}\n{below.text}\n{note}",
+                paragraph(_GRIDS) + first.page + below.page + (quiet(note) if note else ""))
 
 
 def _with_their_grids(methods):
@@ -264,13 +269,12 @@ def _kept_said(mean, error, name, count):
 
 
 def _of_the_table(sweep):
-    """What stands below the table: the source's grids, and the spread over subsets."""
-    grids = "The source’s grids (its appendix D) have λ = 1 for CART and at most 0.3 for task arithmetic."
+    """What stands below the table: the spread over subsets, if there are several."""
     if sweep.sizes["subset"] == 1:
-        return grids
-    return said("""{grids} ±: one standard error of the mean over subsets, where there are several. Over subsets the
-                   standard deviation σ is {spread:.3f} at most. The bound of exercise 8.7, from the accuracies of θ₀
-                   to those of the own networks, is {assumed:.2f} at most.""", grids=grids,
+        return ""
+    return said("""±: one standard error of the mean over subsets, where there are several. Over the subsets drawn, the
+                   standard deviation σ is {spread:.3f} at most. For σ, exercise 8.7 takes half of the distance from the
+                   accuracy of θ₀ to that of the own networks, as a share of the latter: {assumed:.2f} at most.""",
                 spread=sweep.normalised.std("subset", ddof=1).max().item(),
                 assumed=0.01 * sweep.needed.max().item() ** 0.5 / 1.96)
 
@@ -307,13 +311,13 @@ def reading_of_storage(sweep: xarray.Dataset) -> Page:
     ahead = Difference.of(fits.accuracy.mean().item(), masks.max().item(), images)
     first = reading(f"For the bytes of a mask, a few directions of each task {_beside_a_mask(ahead, fits, images)}",
                     """At {fits_rank} of the rank a task takes about the bytes of a mask. There the accuracy of
-                       CART-Indexing minus that of the better mask is {ahead} points{doubt}. {rest} With the 8 % of
-                       Choi et al. CART-Indexing is {beside}. There a task takes {times:.1f} times as many bytes as a
-                       mask. But CART-Indexing shares one model (the average), and the masks share two (θ₀ and a
-                       vector), so with this rank it is the smaller one in all up to {tasks} tasks. So count all bytes
-                       for your number of tasks before you choose.""",
+                       CART-Indexing minus that of the better mask is {ahead} points{doubt} (±: one standard error).
+                       {rest} With the 8 % of Choi et al. CART-Indexing is {beside}. There a task takes {times:.1f}
+                       times as many bytes as a mask. But CART-Indexing shares one model (the average), and the masks
+                       share two (θ₀ and a vector), so with this rank it is the smaller one in all up to {tasks} tasks.
+                       So count all bytes for your number of tasks before you choose.""",
                     fits_rank=percent(float(fits["rank"])), ahead=ahead,
-                    doubt="" if ahead.is_news else ", less than two standard errors",
+                    doubt=_how_far(ahead),
                     rest=_beside_the_average(fits, masks.max().item(), images),
                     beside=_beside_the_networks(low, images), times=times,
                     tasks=math.floor(saved / (low.task_bytes.item() - mask.peer_task_bytes.item())))
@@ -330,11 +334,19 @@ def reading_of_storage(sweep: xarray.Dataset) -> Page:
 
 
 def _beside_a_mask(ahead, part, images):
-    """What a few directions keep beside the better mask, and beside the average where the first cannot be told."""
+    """What a few directions keep beside the better mask, and beside the average where neither can be told."""
     if ahead.is_news:
         return "keep more than a mask" if ahead.value > 0 else "keep less than the better mask"
     gains = Difference.of(part.accuracy.mean().item(), part.average.mean().item(), images)
-    return "are within the noise of the better mask" + ("" if gains.is_news else ", but also of the plain average")
+    return "are within the noise of the better mask" if gains.is_news else \
+        "are not clearly worse than the better mask and not clearly better than the plain average"
+
+
+def _how_far(ahead):
+    """The end of a sentence about a difference: "" if it is news."""
+    if ahead.is_news:
+        return ""
+    return f", {'just ' if abs(ahead.value) > JUST * ahead.error else ''}less than two standard errors"
 
 
 def _beside_the_networks(part, images):

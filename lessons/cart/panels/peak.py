@@ -192,7 +192,8 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
     for name in map(str, sweep.case.values):
         part = sweep.sel(case=name)
         tops = [plateau(part, head) for head in experiment.HEADS]
-        rows.append((name, f"{part.large.item():.0f}", f"{part.rule.item():.0f}", *(top.said for top in tops)))
+        cliff = " (no cliff)" if behind_the_cliff(part, experiment.HEADS[0]) is None else ""
+        rows.append((name, f"{part.large.item():.0f}{cliff}", f"{part.rule.item():.0f}", *(top.said for top in tops)))
     head = ("", "number of large singular values", "rule of 8.5",
             *(f"directions with which CART is best, {head}" for head in experiment.HEADS))
     after = quiet(said("In brackets: what lies within two standard errors of the best. {caption}",

@@ -91,9 +91,9 @@ def reading(sweep: xarray.Dataset) -> Page:
     title = "On these ResNets CART is no better than the average, beyond the noise" if not lead.is_news else \
         "On these ResNets CART beats the average" if wins else "On these ResNets the average beats CART"
     first = page.reading(title,
-                         """On eight splits of CIFAR-100, CART at its best is {lead} points above the average{doubt}.
-                            Centring makes the interference I (at full rank, as meant) lower in {lower} of {layers}
-                            layers.{so}""",
+                         """On eight splits of CIFAR-100, CART at its best is {lead} points above the average{doubt} (±:
+                            one standard error). Centring makes the interference I (at full rank, as meant) lower in
+                            {lower} of {layers} layers.{so}""",
                          so=" So a lower I does not by itself mean that CART gains." if not wins and 2 * lower.sum() >
                          lower.size else "", lead=lead, doubt=lead.doubt(), lower=int(lower.sum()), layers=lower.size)
     rows = [("the single networks", test.own), ("average", test.average),
