@@ -120,7 +120,8 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
     ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
     ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),
-    ([0.5, 0.51, 0.2, 0.51, 0.5], "At this λ, no number of directions beats the plain average, and some are below it"),
+    ([0.5, 0.51, 0.2, 0.51, 0.5], "At this λ, no number of directions is clearly above the average, and some are below "
+                                  "it"),
     ([0.5, 0.51, 0.51, 0.51, 0.5], "At this λ, every number of directions is within the noise of the plain average")])
 def test_what_a_curve_over_directions_is_called(mean, title):
     assert directions.finding_of_cart(np.array(mean), 0.5, IMAGES) == title
@@ -228,11 +229,11 @@ def test_the_reading_of_the_bell_says_only_what_the_numbers_carry(eight):
 
 def test_the_reading_of_the_output_layer_says_only_what_the_numbers_carry(sets):
     text = repr(centring.reading_of_the_output_layer(sets))
-    assert "decided who is ahead" in centring.reading_of_the_output_layer(sets)._repr_html_()
+    assert "turned the order" in centring.reading_of_the_output_layer(sets)._repr_html_()
     assert "only number of directions" not in text
     assert "Of the ten cases on this panel, CART is ahead in three and truncation without centring in five." in text
     behind = _mended(sets, centring.EIGHT, centring.WHOLE, HOWS[1], 0.9)
-    assert "decided who is ahead" not in centring.reading_of_the_output_layer(behind)._repr_html_()
+    assert "turned the order" not in centring.reading_of_the_output_layer(behind)._repr_html_()
     ahead = _mended(sets, peak.USUAL, centring.WHOLE, HOWS[0], 0.9)
     assert "output layer whole, CART is ahead." in repr(centring.reading_of_the_output_layer(ahead))
 
@@ -297,7 +298,7 @@ def test_a_table_says_in_which_rows_the_cliff_is_a_good_place_to_start():
 
 def test_the_lesson_defines_the_cliff_as_the_view_does():
     text = (Path(__file__).parents[1] / "notebooks" / "08_cart.ipynb").read_text(encoding="utf-8")
-    assert f"If the next has at most {peak_panels.CLIFF:g} of its height, we call this a **cliff**." in text
+    assert f"If the first small value has at most {peak_panels.CLIFF:g} of the height of the last large one" in text
     assert peak_panels.NEAR == 3 and "it means at most three directions more." in text
 
 

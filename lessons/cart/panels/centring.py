@@ -184,7 +184,7 @@ def reading_of_the_output_layer(sweep: xarray.Dataset) -> Page:
     images = int(sweep.sel(case=EIGHT).images)
     leads = [Difference.of(cart, plain, images), Difference.of(cart_cut, plain_cut, images)]
     turned = all(lead.is_news for lead in leads) and leads[0].value * leads[1].value < 0
-    title = "On these eight tasks, the output layer decided who is ahead" if turned else \
+    title = "On these eight tasks, cutting the output layer turned the order" if turned else \
         "CART and truncation without centring on these eight tasks"
     return reading(title,
                    """Each has the number of directions that is best on the test images. With the output layer left

@@ -273,8 +273,9 @@ def _of_the_table(sweep):
     if sweep.sizes["subset"] == 1:
         return ""
     return said("""±: one standard error of the mean over subsets, where there are several. Over the subsets drawn, the
-                   standard deviation σ is {spread:.3f} at most. For σ, exercise 8.7 takes half of the distance from the
-                   accuracy of θ₀ to that of the own networks, as a share of the latter: {assumed:.2f} at most.""",
+                   standard deviation σ is {spread:.3f} at most. The bound of exercise 8.7 for σ is {assumed:.2f} at
+                   most, if low is the mean of the lowest accuracies of θ₀ and high that of the highest own ones (the
+                   source's appendix D), both as shares of the latter.""",
                 spread=sweep.normalised.std("subset", ddof=1).max().item(),
                 assumed=0.01 * sweep.needed.max().item() ** 0.5 / 1.96)
 

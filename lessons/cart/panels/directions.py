@@ -117,7 +117,7 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
     if not (gains.value > 0 and gains.is_news):
         losses = [Difference.of(float(value), average, images) for value in mean]
         if any(loss.value < 0 and loss.is_news for loss in losses):
-            return "At this λ, no number of directions beats the plain average, and some are below it"
+            return "At this λ, no number of directions is clearly above the average, and some are below it"
         return "At this λ, every number of directions is within the noise of the plain average"
     leads = [Difference.of(float(value), average, images) for value in mean[1:best]]
     signs = [np.sign(lead.value) if lead.is_news else 0 for lead in leads]

@@ -213,7 +213,7 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
     first = reading(title, "{near} {none}",
                     near=f"In the rows {_in_a_row(near)}, CART begins to be at its best at the cliff or right behind "
                     "it." if near else "",
-                    none="In the rows without a cliff, the singular values do not say where to cut."
+                    none="In the rows without a cliff, large values are no guide."
                     if None in behind.values() else "")
     rows = [(CHIPS[name], f"{part.large.item():.0f}", "no" if behind[name] is None else "yes",
              *(plateau(part, which).first for which in experiment.HEADS)) for name, part in cases.items()]
