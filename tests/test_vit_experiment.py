@@ -502,6 +502,9 @@ def test_the_larger_vit_is_trained_merged_and_looked_at(larger):
     assert "CPU" in said and "tsv" in said
     unseen = float(larger.test.sel(group=2, reported="single"))
     assert f"that it did not see: θ₀ {float(larger.test.sel(group=2, reported='θ₀')):.3f}, single {unseen:.3f}" in said
+    seen = larger.test.sel(group=[0, 1])
+    gains = 100 * (seen.sel(reported="ties") - seen.sel(reported="θ₀")).values
+    assert f"ties {gains.mean():.1f} ± {abs(gains[0] - gains[1]) / 2:.1f}" in said
 
 
 def test_pretraining_sees_only_the_groups_that_it_is_said_to_see(session_sweep):

@@ -105,11 +105,20 @@ def report(sweep: xarray.Dataset) -> str:
         return ", ".join(form.format(name, value) for name, value in values.to_series().items())
 
     length, known = float(sweep.length.mean()), sweep.attrs["known"]
-    parts = {"groups that pretraining saw": slice(known), "groups that it did not see": slice(known, None)}
-    accuracies = "; ".join(f"{part}: {listed(sweep.test.isel(group=which).mean('group'))}"
-                           for part, which in parts.items() if sweep.test.isel(group=which).size)
+    parts = {"groups that pretraining saw": sweep.test.isel(group=slice(known)),
+             "groups that it did not see": sweep.test.isel(group=slice(known, None))}
+    accuracies = "; ".join(f"{part}: {listed(test.mean('group'))}; points over θ₀ {listed(_gains(test), '{} {}')}"
+                           for part, test in parts.items() if test.sizes["group"])
     return (f"{sweep.attrs['device']}: {accuracies}; task vectors {length:.3f} of θ₀; "
             f"gap over own distance half-way: {listed(sweep.gap / sweep.own)}; {listed(sweep.seconds, '{} {:.0f} s')}")
+
+
+def _gains(test):
+    """How many points every merge is ahead of θ₀, mean ± standard error over the groups."""
+    gains = 100 * (test.drop_sel(reported=["θ₀", "single"]) - test.sel(reported="θ₀"))
+    errors = gains.std("group", ddof=1) / gains.sizes["group"] ** 0.5
+    return xarray.apply_ufunc(lambda mean, error: f"{mean:.1f} ± {error:.1f}", gains.mean("group"), errors,
+                              vectorize=True)
 
 
 def main(arguments=None) -> None:
