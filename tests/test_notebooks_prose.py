@@ -63,7 +63,6 @@ ALLOWED = {
         "given-text": {number: "CART prints it" for number in ("1.0", "0.2", "0.4", "3.0")},
         "adaptation-read": {"0.001": RATE, "0.5": "500 steps of 0.001"}},
     "08_cart": {
-        "levels-text": {"0": SLIDER, "100": SLIDER},
         "five-text": {"0.6": "the definition of a cliff"},
         "minute": {"8": RANK}},
     "08_paper": {
