@@ -132,8 +132,9 @@ CHAPTERS = (
             pictures={1: "pretraining_along_the_line"}),
     Chapter("05_theorem", "lessons.pretraining", deeper=True, panels=1, slider="s", needs_in_full=CIFAR, quick=75,
             full=1350,
-            teaches="a theorem on curvature and distance with both sides measured, where a Hessian is blind, and "
-                    "whether curvature times distance predicts anything; ResNet-18; Figures 11 and 12"),
+            teaches="what may be permuted in a network, written down as data; a theorem on curvature and distance "
+                    "with both sides measured, where a Hessian is blind, and whether curvature times distance predicts "
+                    "anything; ResNet-18; Figures 11 and 12"),
     Chapter("06_gradients", "lessons.gradients", panels=4, slider="k, η, epochs, rounds",
             full=450,
             teaches="task vectors as gradients: equal after one step, why they part at the second, and where the "

@@ -40,14 +40,6 @@ def _overwritten(weight, bias, above, order):
     return weight, bias, above
 
 
-_PLAN = {"layers.0.weight": ("layer 1", None),
-         "layers.0.bias": ("layer 1",),
-         "layers.1.weight": ("layer 2", "layer 1"),
-         "layers.1.bias": ("layer 2",),
-         "layers.2.weight": (None, "layer 2"),
-         "layers.2.bias": (None,)}
-
-
 def _features():
     generator = torch.Generator().manual_seed(1)
     first, second = (torch.randn(20, 4, generator=generator).relu() for _ in range(2))
@@ -74,6 +66,14 @@ def _over_those_both_on(a, b):
 
 def _squared_differences(a, b):
     return ((a[:, :, None] - b[:, None, :]) ** 2).mean(0)
+
+
+_PLAN = {"layers.0.weight": ("layer 1", None),
+         "layers.0.bias": ("layer 1",),
+         "layers.1.weight": ("layer 2", "layer 1"),
+         "layers.1.bias": ("layer 2",),
+         "layers.2.weight": (None, "layer 2"),
+         "layers.2.bias": (None,)}
 
 
 def _operator(values, seed):
@@ -290,6 +290,71 @@ EXERCISES = [
 
     Exercise(
         "5.2",
+        "which units are on together",
+        6,
+        matching.feature_gain,
+        teaching=feature_gain,
+        cases=_features,
+        wrong=[
+            Wrong(_centred,
+                  "You subtracted the means first. Here E[abᵀ] is uncentred: a unit that is always on matches "
+                  "one that is always on."),
+            Wrong(_cosines,
+                  "You normalised each unit's length: that makes cosines. Here a strong unit counts more than a weak "
+                  "one."),
+            Wrong(lambda a, b: a.T @ b,
+                  "This is the sum over the samples. An expectation is the mean: divide by their number."),
+            Wrong(lambda a, b: b.T @ a / len(a),
+                  "Transposed: entry [i, j] must speak of unit i of the first network and unit j of the second."),
+            Wrong(lambda a, b: a @ b.T / len(a),
+                  "That compares samples with samples. Sum over the samples, so that units meet units."),
+            Wrong(lambda a, b: a @ b.T / a.shape[1],
+                  "Entry [s, t] compares sample s with sample t there, averaged over units. Average over samples."),
+            Wrong(lambda a, b: _centred(a, b) * len(a) / (len(a) - 1),
+                  "That is the covariance as statistics has it, with the means subtracted and n − 1. Here it is the "
+                  "plain mean of the products."),
+            Wrong(_correlations,
+                  "Those are correlations: centred, and each unit divided by its spread. Here neither is done."),
+            Wrong(lambda a, b: a.T @ b / (len(a) - 1),
+                  "Divide by the number of samples. n − 1 is for a variance, where a mean was subtracted."),
+            Wrong(lambda a, b: a.T @ b / a.shape[1],
+                  "You divided by the number of units. The mean is over the samples: which dimension are they?"),
+            Wrong(lambda a, b: (a * b).mean(0),
+                  "That is unit i with unit i alone, the diagonal. Every unit of the first network meets every unit "
+                  "of the second."),
+            Wrong(lambda a, b: torch.outer(a.mean(0), b.mean(0)),
+                  "That is the product of the means. Which units are on together shows only in the mean of the "
+                  "products."),
+            Wrong(lambda a, b: (a > 0).to(a.dtype).T @ (b > 0).to(b.dtype) / len(a),
+                  "You counted how often both are on. How strongly they are on counts too: multiply the features."),
+            Wrong(lambda a, b: (a * b).mean(),
+                  "You averaged over samples and units, and one number is left. Each pair of units needs its own mean "
+                  "over the samples."),
+            Wrong(lambda a, b: _correlations(a, b) * (len(a) - 1) / len(a),
+                  "You centred the features and divided them by their standard deviations, which gives correlations. "
+                  "Here the features are multiplied as they are."),
+            Wrong(_over_those_both_on,
+                  "You divided by the number of samples on which both units are on. The mean is over all samples, "
+                  "also over those where the product is 0."),
+            Wrong(lambda a, b: a.T @ b / a.numel(),
+                  "You divided by the number of all entries, samples times units. The mean is over the samples "
+                  "alone."),
+            Wrong(lambda a, b: a.T @ a / len(a),
+                  "Both factors come from the first network. The columns belong to the units of the second."),
+            Wrong(lambda a, b: b.T @ b / len(b),
+                  "Both factors come from the second network. The rows belong to the units of the first."),
+            Wrong(_squared_differences,
+                  "That is the mean squared difference of two units. The exercise asks for the mean of their "
+                  "product."),
+        ],
+        hints=["Entry [i, j] is the mean over the samples of a[:, i] * b[:, j].",
+               "As a matrix product: (units, samples) @ (samples, units)."],
+        praise="Give this matrix to an assignment solver and you have activation matching.",
+        tolerance=1e-5,
+    ),
+
+    Exercise(
+        "5.3",
         "the plan as data",
         6,
         _PLAN,
@@ -354,71 +419,6 @@ EXERCISES = [
                "layers.1.weight is (units of layer 2, units of layer 1).",
                "The first weight's columns are pixels, the last weight's rows are digits: None."],
         praise="Matching, applying and testing read this table. For ResNet-18 it is longer, and the code is the same.",
-    ),
-
-    Exercise(
-        "5.3",
-        "which units are on together",
-        6,
-        matching.feature_gain,
-        teaching=feature_gain,
-        cases=_features,
-        wrong=[
-            Wrong(_centred,
-                  "You subtracted the means first. Here E[abᵀ] is uncentred: a unit that is always on matches "
-                  "one that is always on."),
-            Wrong(_cosines,
-                  "You normalised each unit's length: that makes cosines. Here a strong unit counts more than a weak "
-                  "one."),
-            Wrong(lambda a, b: a.T @ b,
-                  "This is the sum over the samples. An expectation is the mean: divide by their number."),
-            Wrong(lambda a, b: b.T @ a / len(a),
-                  "Transposed: entry [i, j] must speak of unit i of the first network and unit j of the second."),
-            Wrong(lambda a, b: a @ b.T / len(a),
-                  "That compares samples with samples. Sum over the samples, so that units meet units."),
-            Wrong(lambda a, b: a @ b.T / a.shape[1],
-                  "Entry [s, t] compares sample s with sample t there, averaged over units. Average over samples."),
-            Wrong(lambda a, b: _centred(a, b) * len(a) / (len(a) - 1),
-                  "That is the covariance as statistics has it, with the means subtracted and n − 1. Here it is the "
-                  "plain mean of the products."),
-            Wrong(_correlations,
-                  "Those are correlations: centred, and each unit divided by its spread. Here neither is done."),
-            Wrong(lambda a, b: a.T @ b / (len(a) - 1),
-                  "Divide by the number of samples. n − 1 is for a variance, where a mean was subtracted."),
-            Wrong(lambda a, b: a.T @ b / a.shape[1],
-                  "You divided by the number of units. The mean is over the samples: which dimension are they?"),
-            Wrong(lambda a, b: (a * b).mean(0),
-                  "That is unit i with unit i alone, the diagonal. Every unit of the first network meets every unit "
-                  "of the second."),
-            Wrong(lambda a, b: torch.outer(a.mean(0), b.mean(0)),
-                  "That is the product of the means. Which units are on together shows only in the mean of the "
-                  "products."),
-            Wrong(lambda a, b: (a > 0).to(a.dtype).T @ (b > 0).to(b.dtype) / len(a),
-                  "You counted how often both are on. How strongly they are on counts too: multiply the features."),
-            Wrong(lambda a, b: (a * b).mean(),
-                  "You averaged over samples and units, and one number is left. Each pair of units needs its own mean "
-                  "over the samples."),
-            Wrong(lambda a, b: _correlations(a, b) * (len(a) - 1) / len(a),
-                  "You centred the features and divided them by their standard deviations, which gives correlations. "
-                  "Here the features are multiplied as they are."),
-            Wrong(_over_those_both_on,
-                  "You divided by the number of samples on which both units are on. The mean is over all samples, "
-                  "also over those where the product is 0."),
-            Wrong(lambda a, b: a.T @ b / a.numel(),
-                  "You divided by the number of all entries, samples times units. The mean is over the samples "
-                  "alone."),
-            Wrong(lambda a, b: a.T @ a / len(a),
-                  "Both factors come from the first network. The columns belong to the units of the second."),
-            Wrong(lambda a, b: b.T @ b / len(b),
-                  "Both factors come from the second network. The rows belong to the units of the first."),
-            Wrong(_squared_differences,
-                  "That is the mean squared difference of two units. The exercise asks for the mean of their "
-                  "product."),
-        ],
-        hints=["Entry [i, j] is the mean over the samples of a[:, i] * b[:, j].",
-               "As a matrix product: (units, samples) @ (samples, units)."],
-        praise="Give this matrix to an assignment solver and you have activation matching.",
-        tolerance=1e-5,
     ),
 
     Exercise(

@@ -46,14 +46,14 @@ def right_by_loops(weight, bias, weight_above, permutation):
     return w, b, torch.stack([weight_above[:, old] for old in permutation], dim=1)
 
 
-# -- 5.2 plan ----------------------------------------------------------------------------------------
+# -- 5.3 plan ----------------------------------------------------------------------------------------
 
 PLAN = {"layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
         "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
         "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None,)}
 
 
-# -- 5.3 feature_gain --------------------------------------------------------------------------------
+# -- 5.2 feature_gain --------------------------------------------------------------------------------
 
 def correlation(a, b):
     a, b = a - a.mean(0), b - b.mean(0)
@@ -285,49 +285,49 @@ WRONG = [
     Natural("5.1", "inverse for the weight alone", lambda w, b, above, p: (w[p.argsort()], b[p], above[:, p]),
             "rows of the weight went"),
     Natural("5.1", "permuted twice above", lambda w, b, above, p: (w[p], b[p], above[:, p][:, p])),
-    Natural("5.2", "numbers for names", {key: tuple(name and int(name[-1]) for name in names)
+    Natural("5.3", "numbers for names", {key: tuple(name and int(name[-1]) for name in names)
                                          for key, names in PLAN.items()}),
-    Natural("5.2", "last weight not permuted", PLAN | {"layers.2.weight": (None, None)}),
-    Natural("5.2", "axes of the weights exchanged", PLAN | {
+    Natural("5.3", "last weight not permuted", PLAN | {"layers.2.weight": (None, None)}),
+    Natural("5.3", "axes of the weights exchanged", PLAN | {
         "layers.0.weight": (None, "layer 1"), "layers.1.weight": ("layer 1", "layer 2"),
         "layers.2.weight": ("layer 2", None)}, "Rows and columns are swapped"),
-    Natural("5.2", "outputs permuted too", PLAN | {
+    Natural("5.3", "outputs permuted too", PLAN | {
         "layers.2.weight": ("layer 3", "layer 2"), "layers.2.bias": ("layer 3",)}, "no layer 3"),
-    Natural("5.2", "inputs permuted", PLAN | {"layers.0.weight": ("layer 1", "layer 0")}, "no layer 0"),
-    Natural("5.2", "biases not permuted", PLAN | {"layers.0.bias": (None,), "layers.1.bias": (None,)},
+    Natural("5.3", "inputs permuted", PLAN | {"layers.0.weight": ("layer 1", "layer 0")}, "no layer 0"),
+    Natural("5.3", "biases not permuted", PLAN | {"layers.0.bias": (None,), "layers.1.bias": (None,)},
             "takes its bias along"),
-    Natural("5.2", "biases as text", PLAN | {
+    Natural("5.3", "biases as text", PLAN | {
         "layers.0.bias": "layer 1", "layers.1.bias": "layer 2", "layers.2.bias": None}, "needs a comma"),
-    Natural("5.2", "biases with two axes", PLAN | {
+    Natural("5.3", "biases with two axes", PLAN | {
         "layers.0.bias": ("layer 1", None), "layers.1.bias": ("layer 2", None), "layers.2.bias": (None, None)},
             "one entry, not two"),
-    Natural("5.2", "the layer below forgotten", PLAN | {
+    Natural("5.3", "the layer below forgotten", PLAN | {
         "layers.1.weight": ("layer 2", None), "layers.2.weight": (None, None)}, "rows alone"),
-    Natural("5.2", "layers counted from 0", {
+    Natural("5.3", "layers counted from 0", {
         "layers.0.weight": ("layer 0", None), "layers.0.bias": ("layer 0",),
         "layers.1.weight": ("layer 1", "layer 0"), "layers.1.bias": ("layer 1",),
         "layers.2.weight": (None, "layer 1"), "layers.2.bias": (None,)}, "from 0"),
-    Natural("5.2", "one slip, in the last weight", PLAN | {"layers.2.weight": (None, "layer 1")}, "layers.2.weight"),
-    Natural("5.2", "output's bias with its layer", PLAN | {"layers.2.bias": ("layer 2",)}, "own weight"),
-    Natural("5.2", "keys without layers", {key.removeprefix("layers."): value for key, value in PLAN.items()},
+    Natural("5.3", "one slip, in the last weight", PLAN | {"layers.2.weight": (None, "layer 1")}, "layers.2.weight"),
+    Natural("5.3", "output's bias with its layer", PLAN | {"layers.2.bias": ("layer 2",)}, "own weight"),
+    Natural("5.3", "keys without layers", {key.removeprefix("layers."): value for key, value in PLAN.items()},
             "The keys should be"),
-    Natural("5.3", "b aᵀ", lambda a, b: b.T @ a / len(a), "Transposed"),
-    Natural("5.3", "sum for mean", lambda a, b: a.T @ b, "sum over the samples"),
-    Natural("5.3", "covariance", covariance, "subtracted the means"),
-    Natural("5.3", "review: correlation", correlation, "correlations"),
-    Natural("5.3", "cosine", cosine, "cosines"),
-    Natural("5.3", "review: n − 1", lambda a, b: a.T @ b / (len(a) - 1), "for a variance"),
-    Natural("5.3", "samples by samples", lambda a, b: a @ b.T / a.shape[1], "compares sample s"),
-    Natural("5.3", "mean over units", lambda a, b: a.T @ b / a.shape[1], "number of units"),
-    Natural("5.3", "mean of the products, unit by unit", lambda a, b: (a * b).mean(0), "diagonal"),
-    Natural("5.3", "product of the means", lambda a, b: torch.outer(a.mean(0), b.mean(0)), "product of the means"),
-    Natural("5.3", "on or off", lambda a, b: (a > 0).float().T @ (b > 0).float() / len(a), "how often both are on"),
-    Natural("5.3", "torch.cov", lambda a, b: torch.cov(torch.cat([a, b], 1).T)[:a.shape[1], a.shape[1]:],
+    Natural("5.2", "b aᵀ", lambda a, b: b.T @ a / len(a), "Transposed"),
+    Natural("5.2", "sum for mean", lambda a, b: a.T @ b, "sum over the samples"),
+    Natural("5.2", "covariance", covariance, "subtracted the means"),
+    Natural("5.2", "review: correlation", correlation, "correlations"),
+    Natural("5.2", "cosine", cosine, "cosines"),
+    Natural("5.2", "review: n − 1", lambda a, b: a.T @ b / (len(a) - 1), "for a variance"),
+    Natural("5.2", "samples by samples", lambda a, b: a @ b.T / a.shape[1], "compares sample s"),
+    Natural("5.2", "mean over units", lambda a, b: a.T @ b / a.shape[1], "number of units"),
+    Natural("5.2", "mean of the products, unit by unit", lambda a, b: (a * b).mean(0), "diagonal"),
+    Natural("5.2", "product of the means", lambda a, b: torch.outer(a.mean(0), b.mean(0)), "product of the means"),
+    Natural("5.2", "on or off", lambda a, b: (a > 0).float().T @ (b > 0).float() / len(a), "how often both are on"),
+    Natural("5.2", "torch.cov", lambda a, b: torch.cov(torch.cat([a, b], 1).T)[:a.shape[1], a.shape[1]:],
             "as statistics has it"),
-    Natural("5.3", "torch.corrcoef", lambda a, b: torch.corrcoef(torch.cat([a, b], 1).T)[:a.shape[1], a.shape[1]:],
+    Natural("5.2", "torch.corrcoef", lambda a, b: torch.corrcoef(torch.cat([a, b], 1).T)[:a.shape[1], a.shape[1]:],
             "correlations"),
-    Natural("5.3", "mean over everything", lambda a, b: (a.T @ b).mean()),
-    Natural("5.3", "root of n", lambda a, b: a.T @ b / len(a) ** 0.5),
+    Natural("5.2", "mean over everything", lambda a, b: (a.T @ b).mean()),
+    Natural("5.2", "root of n", lambda a, b: a.T @ b / len(a) ** 0.5),
     Natural("5.4", "Taylor", "a", "third derivatives"),
     Natural("5.4", "cancelling", "c", "do cancel"),
     Natural("5.4", "the combination", "D", "identity is right"),
@@ -381,12 +381,12 @@ RIGHT = [
     Natural("5.1", "index_select, a list", lambda w, b, above, p: [
         w.index_select(0, p), b.index_select(0, p), above.index_select(1, p)]),
     Natural("5.1", "numpy", lambda w, b, above, p: (w.numpy()[p], b.numpy()[p], above.numpy()[:, p])),
-    Natural("5.2", "lists", {key: list(names) for key, names in PLAN.items()}),
-    Natural("5.2", "in another order", dict(reversed(PLAN.items()))),
-    Natural("5.3", "einsum", lambda a, b: torch.einsum("si,sj->ij", a, b) / a.shape[0]),
-    Natural("5.3", "mean of outer products", lambda a, b: (a[:, :, None] * b[:, None, :]).mean(0)),
-    Natural("5.3", "numpy, float64", lambda a, b: a.double().numpy().T @ b.double().numpy() / len(b)),
-    Natural("5.3", "loop over samples", lambda a, b: sum(torch.outer(x, y) for x, y in zip(a, b)) / len(a)),
+    Natural("5.3", "lists", {key: list(names) for key, names in PLAN.items()}),
+    Natural("5.3", "in another order", dict(reversed(PLAN.items()))),
+    Natural("5.2", "einsum", lambda a, b: torch.einsum("si,sj->ij", a, b) / a.shape[0]),
+    Natural("5.2", "mean of outer products", lambda a, b: (a[:, :, None] * b[:, None, :]).mean(0)),
+    Natural("5.2", "numpy, float64", lambda a, b: a.double().numpy().T @ b.double().numpy() / len(b)),
+    Natural("5.2", "loop over samples", lambda a, b: sum(torch.outer(x, y) for x, y in zip(a, b)) / len(a)),
     Natural("5.4", "review: capital", "B"),
     Natural("5.4", "review: in parentheses", "(b)"),
     Natural("5.5", "whole matrix, tensor", right_by_matrix, "so the course's own function runs"),

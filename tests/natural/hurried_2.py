@@ -651,63 +651,63 @@ add("5.1", "the rows of the layer above (runs only with enough outputs)", permut
 add("5.1", "only the layer above has to change", permuted_only_last)
 add("5.1", "a permutation matrix P: P W, P b, W' P^T", permuted_right, is_right=True)
 
-# ---- 5.2
-add("5.2", "axes transposed: inputs first", {
+# ---- 5.3
+add("5.3", "axes transposed: inputs first", {
     "layers.0.weight": (None, "layer 1"), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": ("layer 2", None), "layers.2.bias": (None,),
 })
-add("5.2", "the middle weight the wrong way round", {
+add("5.3", "the middle weight the wrong way round", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None,),
 })
-add("5.2", "only the rows are permuted, never the columns above", {
+add("5.3", "only the rows are permuted, never the columns above", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", None), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, None), "layers.2.bias": (None,),
 })
-add("5.2", "biases are not permuted", {
+add("5.3", "biases are not permuted", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": (None,),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None,),
 })
-add("5.2", "a bias belongs to the layer below", {
+add("5.3", "a bias belongs to the layer below", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 1",),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": ("layer 2",),
 })
-add("5.2", "the last bias moves with the last hidden layer", {
+add("5.3", "the last bias moves with the last hidden layer", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": ("layer 2",),
 })
-add("5.2", "the outputs are a layer 3", {
+add("5.3", "the outputs are a layer 3", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": ("layer 3", "layer 2"), "layers.2.bias": ("layer 3",),
 })
-add("5.2", "layer numbers as in the names of the weights, from 0", {
+add("5.3", "layer numbers as in the names of the weights, from 0", {
     "layers.0.weight": ("layer 0", None), "layers.0.bias": ("layer 0",),
     "layers.1.weight": ("layer 1", "layer 0"), "layers.1.bias": ("layer 1",),
     "layers.2.weight": (None, "layer 1"), "layers.2.bias": (None,),
 })
-add("5.2", "forgot the comma, so that a bias gets a plain string", {
+add("5.3", "forgot the comma, so that a bias gets a plain string", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1"),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2"),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None),
 })
-add("5.2", "layers.1 is layer 1, and its units are its inputs", {
+add("5.3", "layers.1 is layer 1, and its units are its inputs", {
     "layers.0.weight": (None, None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 1", None), "layers.1.bias": ("layer 1",),
     "layers.2.weight": ("layer 2", "layer 1"), "layers.2.bias": ("layer 2",),
 })
-add("5.2", "a bias has two entries like a weight", {
+add("5.3", "a bias has two entries like a weight", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1", None),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2", None),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None, None),
 })
-add("5.2", "the last bias is not permuted, so it is left out", {
+add("5.3", "the last bias is not permuted, so it is left out", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, "layer 2"),
@@ -718,10 +718,10 @@ plan_by_loop = {}
 for depth, (below, above) in enumerate(zip(hidden_layers, hidden_layers[1:])):
     plan_by_loop[f"layers.{depth}.bias"] = (above,)
     plan_by_loop[f"layers.{depth}.weight"] = (above, below)
-add("5.2", "made by a loop, biases first", plan_by_loop, is_right=True)
+add("5.3", "made by a loop, biases first", plan_by_loop, is_right=True)
 
 
-# ---- 5.3
+# ---- 5.2
 def gain_sum(features_a, features_b):
     return features_a.T @ features_b
 
@@ -791,21 +791,21 @@ def gain_right(features_a, features_b):
     return (features_a.unsqueeze(2) * features_b.unsqueeze(1)).mean(dim=0)
 
 
-add("5.3", "the sum over the samples", gain_sum)
-add("5.3", "divides by the number of units", gain_over_units)
-add("5.3", "the second network along the rows", gain_transposed)
-add("5.3", "the covariance", gain_covariance)
-add("5.3", "the correlation", gain_correlation)
-add("5.3", "divides by n - 1", gain_n_minus_one)
-add("5.3", "the mean of a product is the product of the means", gain_outer_of_means)
-add("5.3", "the share of the images on which both are on", gain_share_on_together)
-add("5.3", "scales each unit to length 1", gain_cosine)
-add("5.3", "the mean only over images on which both are on", gain_over_samples_on)
-add("5.3", "the mean divides by all entries", gain_over_all_entries)
-add("5.3", "unit i with unit i only", gain_elementwise)
-add("5.3", "typed the first network twice", gain_one_network)
-add("5.3", "the mean squared difference", gain_distance)
-add("5.3", "all products in one big tensor, then the mean", gain_right, is_right=True)
+add("5.2", "the sum over the samples", gain_sum)
+add("5.2", "divides by the number of units", gain_over_units)
+add("5.2", "the second network along the rows", gain_transposed)
+add("5.2", "the covariance", gain_covariance)
+add("5.2", "the correlation", gain_correlation)
+add("5.2", "divides by n - 1", gain_n_minus_one)
+add("5.2", "the mean of a product is the product of the means", gain_outer_of_means)
+add("5.2", "the share of the images on which both are on", gain_share_on_together)
+add("5.2", "scales each unit to length 1", gain_cosine)
+add("5.2", "the mean only over images on which both are on", gain_over_samples_on)
+add("5.2", "the mean divides by all entries", gain_over_all_entries)
+add("5.2", "unit i with unit i only", gain_elementwise)
+add("5.2", "typed the first network twice", gain_one_network)
+add("5.2", "the mean squared difference", gain_distance)
+add("5.2", "all products in one big tensor, then the mean", gain_right, is_right=True)
 
 
 # ---- 5.5

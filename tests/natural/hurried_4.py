@@ -686,16 +686,16 @@ add("5.1", "unit i moves to the place permutation[i]", permute_scatter)
 add("5.1", "with a permutation matrix P: P W, P b, W P^T", permute_right, is_right=True)
 
 
-# ---- 5.2
-add("5.2", "a weight goes from its inputs to its outputs, so the inputs come first", {
+# ---- 5.3
+add("5.3", "a weight goes from its inputs to its outputs, so the inputs come first", {
     "layers.0.weight": (None, "layer 1"), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": ("layer 2", None), "layers.2.bias": (None,)})
-add("5.2", "a bias has one axis, one entry in brackets", {
+add("5.3", "a bias has one axis, one entry in brackets", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1"),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2"),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None)})
-add("5.2", "biases belong to no inputs, so nothing may be permuted in them", {
+add("5.3", "biases belong to no inputs, so nothing may be permuted in them", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": (None,),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None,)})
@@ -705,10 +705,10 @@ axes = [None, "layer 1", "layer 2", None]
 for layer in range(3):
     plan_right[f"layers.{layer}.weight"] = (axes[layer + 1], axes[layer])
     plan_right[f"layers.{layer}.bias"] = (axes[layer + 1],)
-add("5.2", "in a loop over the layers, outputs first", plan_right, is_right=True)
+add("5.3", "in a loop over the layers, outputs first", plan_right, is_right=True)
 
 
-# ---- 5.3
+# ---- 5.2
 def gain_transposed(features_a, features_b):
     return features_b.T @ features_a / len(features_a)
 
@@ -726,10 +726,10 @@ def gain_right(features_a, features_b):
     return (features_a[:, :, None] * features_b[:, None, :]).mean(0)
 
 
-add("5.3", "b transposed times a, over the samples", gain_transposed)
-add("5.3", "which units are on together: the share of the images where both are above 0", gain_on_or_off)
-add("5.3", "the product divided by the size", gain_over_units)
-add("5.3", "all outer products, and their mean", gain_right, is_right=True)
+add("5.2", "b transposed times a, over the samples", gain_transposed)
+add("5.2", "which units are on together: the share of the images where both are above 0", gain_on_or_off)
+add("5.2", "the product divided by the size", gain_over_units)
+add("5.2", "all outer products, and their mean", gain_right, is_right=True)
 
 
 # ---- 5.5

@@ -47,8 +47,8 @@ def permute_layer(weight, bias, weight_above, permutation):
     return P @ weight, P @ bias, weight_above @ P.T
 
 
-# ---------------------------------------------------------------- 5.2
-ANSWERS.append(("5.2", "transposed: took the first axis for the inputs", {
+# ---------------------------------------------------------------- 5.3
+ANSWERS.append(("5.3", "transposed: took the first axis for the inputs", {
     "layers.0.weight": (None, "layer 1"),
     "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"),
@@ -57,7 +57,7 @@ ANSWERS.append(("5.2", "transposed: took the first axis for the inputs", {
     "layers.2.bias": (None,),
 }, False))
 
-ANSWERS.append(("5.2", "only units of the layer itself move; forgot the columns of the layer above", {
+ANSWERS.append(("5.3", "only units of the layer itself move; forgot the columns of the layer above", {
     "layers.0.weight": ("layer 1", None),
     "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", None),
@@ -67,29 +67,29 @@ ANSWERS.append(("5.2", "only units of the layer itself move; forgot the columns 
 }, False))
 
 _along = [None, "layer 1", "layer 2", None]
-ANSWERS.append(("5.2", "built in a comprehension, biases first", {
+ANSWERS.append(("5.3", "built in a comprehension, biases first", {
     **{f"layers.{n}.bias": (_along[n + 1],) for n in range(3)},
     **{f"layers.{n}.weight": (_along[n + 1], _along[n]) for n in range(3)},
 }, True))
 
 
-# ---------------------------------------------------------------- 5.3
-@add("5.3", "transposed: b a^T")
+# ---------------------------------------------------------------- 5.2
+@add("5.2", "transposed: b a^T")
 def feature_gain(features_a, features_b):
     return features_b.T @ features_a / len(features_a)
 
 
-@add("5.3", "the sum over the samples, forgot to divide")
+@add("5.2", "the sum over the samples, forgot to divide")
 def feature_gain(features_a, features_b):
     return features_a.T @ features_b
 
 
-@add("5.3", "divided by the number of units instead of samples")
+@add("5.2", "divided by the number of units instead of samples")
 def feature_gain(features_a, features_b):
     return features_a.T @ features_b / features_a.shape[1]
 
 
-@add("5.3", "all outer products, then the mean", True)
+@add("5.2", "all outer products, then the mean", True)
 def feature_gain(features_a, features_b):
     return (features_a[:, :, None] * features_b[:, None, :]).mean(0)
 
