@@ -155,9 +155,9 @@ def test_a_wrong_value_that_is_no_option_lists_the_options():
 
 
 def test_a_dict_that_no_known_mistake_gives_is_not_answered_with_the_solution():
-    plan = exercise.find("5.3").solution
-    assert "The keys should be layers.0.weight" in check("5.3", {}).message
-    message = check("5.3", plan | {"layers.2.bias": 7}).message
+    plan = exercise.find("5.4").solution
+    assert "The keys should be layers.0.weight" in check("5.4", {}).message
+    message = check("5.4", plan | {"layers.2.bias": 7}).message
     assert "Right at 5 of 6 keys. Look at 'layers.2.bias'" in message and repr(plan) not in message
 
 

@@ -121,7 +121,7 @@ def _by_the_largest_entry(product, start, steps, length=lambda applied: applied.
 
 
 def _scaled_by(size, result=torch.linalg.norm):
-    """A wrong answer to 5.6: what it divides each vector by, and what it returns of the last product."""
+    """A wrong answer to 5.7: what it divides each vector by, and what it returns of the last product."""
     def answer(product, start, steps):
         vector = start / size(start)
         for _ in range(steps):
@@ -355,6 +355,33 @@ EXERCISES = [
 
     Exercise(
         "5.3",
+        "how far from linear?",
+        2,
+        4.5,
+        wrong=[
+            Wrong(1.5, "You put in the distance as it is. The formula has its square."),
+            Wrong(9.0, "That is what the distance does. The curvature is a factor, too, and it has halved."),
+            Wrong(3.0, "That is the distance. The formula has its square, and the curvature has halved."),
+            Wrong(0.5, "That is what the curvature does. The distance has grown, and the formula has its square."),
+            Wrong(18.0, "You divided by the curvature. δ is proportional to it, so half the curvature means half of δ."),
+            Wrong(6.0, "You divided by the curvature and did not square the distance. The curvature multiplies, and the "
+                       "distance enters with its square."),
+            Wrong(2.25, "You squared the curvature, too. Only the distance is squared."),
+            Wrong(13.5, "You took the third power of the distance. The formula has its square."),
+            Wrong(0.5625, "You multiplied by ⅛. It stands in the old δ and in the new one, so it cancels in the factor."),
+            Wrong(2 / 9, "That is the old δ divided by the new one. Divide the new one by the old one."),
+            Wrong(3.5, "You subtracted the old δ. A factor is the new δ divided by the old one."),
+            Wrong(9.5, "You added what distance and curvature do. In the formula they are multiplied."),
+            Wrong(450.0, "That is in per cent. A factor is a plain number."),
+        ],
+        hints=["Write δ = ⅛ c d², with d for the distance, before and after, and divide.",
+               "The distance enters with its square, 3² = 9. The curvature enters as it is."],
+        praise="Distance counts twice, once for each factor of the square. So two networks that stay close can bear a "
+               "large curvature.",
+    ),
+
+    Exercise(
+        "5.4",
         "the plan as data",
         6,
         _PLAN,
@@ -422,7 +449,7 @@ EXERCISES = [
     ),
 
     Exercise(
-        "5.4",
+        "5.5",
         "read the proof",
         5,
         "b",
@@ -442,7 +469,7 @@ EXERCISES = [
     ),
 
     Exercise(
-        "5.5",
+        "5.6",
         "the second-order term",
         8,
         curvature.second_order,
@@ -507,7 +534,7 @@ EXERCISES = [
     ),
 
     Exercise(
-        "5.6",
+        "5.7",
         "the largest curvature",
         10,
         curvature.power_iteration,

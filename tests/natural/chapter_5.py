@@ -46,7 +46,7 @@ def right_by_loops(weight, bias, weight_above, permutation):
     return w, b, torch.stack([weight_above[:, old] for old in permutation], dim=1)
 
 
-# -- 5.3 plan ----------------------------------------------------------------------------------------
+# -- 5.4 plan ----------------------------------------------------------------------------------------
 
 PLAN = {"layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
         "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
@@ -68,7 +68,7 @@ def covariance(a, b):
     return (a - a.mean(0)).T @ (b - b.mean(0)) / len(a)
 
 
-# -- 5.5 second_order --------------------------------------------------------------------------------
+# -- 5.6 second_order --------------------------------------------------------------------------------
 
 def quadratic(f, theta_0, d):
     return torch.dot(d, hessian_vector_product(f, theta_0, d))
@@ -166,7 +166,7 @@ def right_by_step_d(f, theta_0, theta_i, theta_j, alpha):
     return np.float64(alpha * q(v_i) + (1 - alpha) * q(v_j) - q(alpha * v_i + (1 - alpha) * v_j))
 
 
-# -- 5.6 power_iteration -----------------------------------------------------------------------------
+# -- 5.7 power_iteration -----------------------------------------------------------------------------
 
 def iterated(rounds=lambda steps: steps, scale=lambda v: v / v.norm(), result=lambda length, v, product: length):
     def answer(product, start, steps):
@@ -285,31 +285,43 @@ WRONG = [
     Natural("5.1", "inverse for the weight alone", lambda w, b, above, p: (w[p.argsort()], b[p], above[:, p]),
             "rows of the weight went"),
     Natural("5.1", "permuted twice above", lambda w, b, above, p: (w[p], b[p], above[:, p][:, p])),
-    Natural("5.3", "numbers for names", {key: tuple(name and int(name[-1]) for name in names)
+    Natural("5.3", "the distance not squared", 3 * 0.5, "You put in the distance as it is"),
+    Natural("5.3", "the distance alone", 3 ** 2, "That is what the distance does"),
+    Natural("5.3", "the curvature alone", 1 / 2, "That is what the curvature does"),
+    Natural("5.3", "three times", 3, "That is the distance"),
+    Natural("5.3", "twice the curvature", 9 * 2, "You divided by the curvature"),
+    Natural("5.3", "both squared", torch.tensor(9 * 0.25), "You squared the curvature"),
+    Natural("5.3", "with the factor of the formula", 9 * 0.5 / 8, "You multiplied by"),
+    Natural("5.3", "old over new", 1 / (9 * 0.5), "That is the old δ"),
+    Natural("5.3", "the old one subtracted", 9 * 0.5 - 1, "You subtracted the old"),
+    Natural("5.3", "the cube", 27 / 2, "You took the third power"),
+    Natural("5.3", "in per cent", 450, "That is in per cent"),
+    Natural("5.3", "factors added", 9 + 0.5, "You added what"),
+    Natural("5.4", "numbers for names", {key: tuple(name and int(name[-1]) for name in names)
                                          for key, names in PLAN.items()}),
-    Natural("5.3", "last weight not permuted", PLAN | {"layers.2.weight": (None, None)}),
-    Natural("5.3", "axes of the weights exchanged", PLAN | {
+    Natural("5.4", "last weight not permuted", PLAN | {"layers.2.weight": (None, None)}),
+    Natural("5.4", "axes of the weights exchanged", PLAN | {
         "layers.0.weight": (None, "layer 1"), "layers.1.weight": ("layer 1", "layer 2"),
         "layers.2.weight": ("layer 2", None)}, "Rows and columns are swapped"),
-    Natural("5.3", "outputs permuted too", PLAN | {
+    Natural("5.4", "outputs permuted too", PLAN | {
         "layers.2.weight": ("layer 3", "layer 2"), "layers.2.bias": ("layer 3",)}, "no layer 3"),
-    Natural("5.3", "inputs permuted", PLAN | {"layers.0.weight": ("layer 1", "layer 0")}, "no layer 0"),
-    Natural("5.3", "biases not permuted", PLAN | {"layers.0.bias": (None,), "layers.1.bias": (None,)},
+    Natural("5.4", "inputs permuted", PLAN | {"layers.0.weight": ("layer 1", "layer 0")}, "no layer 0"),
+    Natural("5.4", "biases not permuted", PLAN | {"layers.0.bias": (None,), "layers.1.bias": (None,)},
             "takes its bias along"),
-    Natural("5.3", "biases as text", PLAN | {
+    Natural("5.4", "biases as text", PLAN | {
         "layers.0.bias": "layer 1", "layers.1.bias": "layer 2", "layers.2.bias": None}, "needs a comma"),
-    Natural("5.3", "biases with two axes", PLAN | {
+    Natural("5.4", "biases with two axes", PLAN | {
         "layers.0.bias": ("layer 1", None), "layers.1.bias": ("layer 2", None), "layers.2.bias": (None, None)},
             "one entry, not two"),
-    Natural("5.3", "the layer below forgotten", PLAN | {
+    Natural("5.4", "the layer below forgotten", PLAN | {
         "layers.1.weight": ("layer 2", None), "layers.2.weight": (None, None)}, "rows alone"),
-    Natural("5.3", "layers counted from 0", {
+    Natural("5.4", "layers counted from 0", {
         "layers.0.weight": ("layer 0", None), "layers.0.bias": ("layer 0",),
         "layers.1.weight": ("layer 1", "layer 0"), "layers.1.bias": ("layer 1",),
         "layers.2.weight": (None, "layer 1"), "layers.2.bias": (None,)}, "from 0"),
-    Natural("5.3", "one slip, in the last weight", PLAN | {"layers.2.weight": (None, "layer 1")}, "layers.2.weight"),
-    Natural("5.3", "output's bias with its layer", PLAN | {"layers.2.bias": ("layer 2",)}, "own weight"),
-    Natural("5.3", "keys without layers", {key.removeprefix("layers."): value for key, value in PLAN.items()},
+    Natural("5.4", "one slip, in the last weight", PLAN | {"layers.2.weight": (None, "layer 1")}, "layers.2.weight"),
+    Natural("5.4", "output's bias with its layer", PLAN | {"layers.2.bias": ("layer 2",)}, "own weight"),
+    Natural("5.4", "keys without layers", {key.removeprefix("layers."): value for key, value in PLAN.items()},
             "The keys should be"),
     Natural("5.2", "b aᵀ", lambda a, b: b.T @ a / len(a), "Transposed"),
     Natural("5.2", "sum for mean", lambda a, b: a.T @ b, "sum over the samples"),
@@ -328,51 +340,51 @@ WRONG = [
             "correlations"),
     Natural("5.2", "mean over everything", lambda a, b: (a.T @ b).mean()),
     Natural("5.2", "root of n", lambda a, b: a.T @ b / len(a) ** 0.5),
-    Natural("5.4", "Taylor", "a", "third derivatives"),
-    Natural("5.4", "cancelling", "c", "do cancel"),
-    Natural("5.4", "the combination", "D", "identity is right"),
-    Natural("5.4", "two letters", "b, d", "choose one"),
-    Natural("5.5", "review: the whole deviation", whole_deviation, "all orders together"),
-    Natural("5.5", "review: 1 − α missing", one_share, "1 − α is missing"),
-    Natural("5.5", "review: Hessian at θ_i", elsewhere, "Hessian at θ_i"),
-    Natural("5.5", "Hessian at the mix", halfway, "interpolated network"),
-    Natural("5.5", "Hessian half-way", lambda f, t_0, t_i, t_j, alpha:
+    Natural("5.5", "Taylor", "a", "third derivatives"),
+    Natural("5.5", "cancelling", "c", "do cancel"),
+    Natural("5.5", "the combination", "D", "identity is right"),
+    Natural("5.5", "two letters", "b, d", "choose one"),
+    Natural("5.6", "review: the whole deviation", whole_deviation, "all orders together"),
+    Natural("5.6", "review: 1 − α missing", one_share, "1 − α is missing"),
+    Natural("5.6", "review: Hessian at θ_i", elsewhere, "Hessian at θ_i"),
+    Natural("5.6", "Hessian at the mix", halfway, "interpolated network"),
+    Natural("5.6", "Hessian half-way", lambda f, t_0, t_i, t_j, alpha:
             (alpha * (1 - alpha) / 2 * quadratic(f, (t_i + t_j) / 2, t_i - t_j)).item(), "half-way between"),
-    Natural("5.5", "a quarter", lambda f, t_0, t_i, t_j, alpha:
+    Natural("5.6", "a quarter", lambda f, t_0, t_i, t_j, alpha:
             (alpha * (1 - alpha) / 4 * quadratic(f, t_0, t_i - t_j)).item(), "half what is asked"),
-    Natural("5.5", "two different vectors", lambda f, t_0, t_i, t_j, alpha: alpha * (1 - alpha) / 2 * torch.dot(
+    Natural("5.6", "two different vectors", lambda f, t_0, t_i, t_j, alpha: alpha * (1 - alpha) / 2 * torch.dot(
             t_i - t_j, hessian_vector_product(f, t_0, t_i - t_0)).item()),
-    Natural("5.5", "half missing", no_half, "factor ½"),
-    Natural("5.5", "shares missing", no_shares, "α(1 − α) is missing"),
-    Natural("5.5", "way from θ_0", from_the_start, "way from θ_0"),
-    Natural("5.5", "d of length 1", of_a_unit, "You divided by"),
-    Natural("5.5", "length of the product", length_of_product, "length of Hd"),
-    Natural("5.5", "elementwise product, not summed", elementwise, "also sums"),
-    Natural("5.5", "summed without d", summed_product, "summed the entries"),
-    Natural("5.5", "absolute value", absolute, "right size without the sign"),
-    Natural("5.5", "sign turned", sign_turned, "sign is the other way"),
-    Natural("5.5", "1 - alpha without parentheses", precedence, "parentheses"),
-    Natural("5.5", "α²", squared_share, "squared α"),
-    Natural("5.5", "difference of two forms", difference_of_forms, "no linear function"),
-    Natural("5.6", "quotient of the start alone", lambda product, start, steps:
+    Natural("5.6", "half missing", no_half, "factor ½"),
+    Natural("5.6", "shares missing", no_shares, "α(1 − α) is missing"),
+    Natural("5.6", "way from θ_0", from_the_start, "way from θ_0"),
+    Natural("5.6", "d of length 1", of_a_unit, "You divided by"),
+    Natural("5.6", "length of the product", length_of_product, "length of Hd"),
+    Natural("5.6", "elementwise product, not summed", elementwise, "also sums"),
+    Natural("5.6", "summed without d", summed_product, "summed the entries"),
+    Natural("5.6", "absolute value", absolute, "right size without the sign"),
+    Natural("5.6", "sign turned", sign_turned, "sign is the other way"),
+    Natural("5.6", "1 - alpha without parentheses", precedence, "parentheses"),
+    Natural("5.6", "α²", squared_share, "squared α"),
+    Natural("5.6", "difference of two forms", difference_of_forms, "no linear function"),
+    Natural("5.7", "quotient of the start alone", lambda product, start, steps:
             (torch.dot(start, product(start)) / torch.dot(start, start)).item()),
-    Natural("5.6", "start not scaled", start_not_scaled, "as it came"),
-    Natural("5.6", "never scaled", never_scaled, "grows (or shrinks)"),
-    Natural("5.6", "length after scaling", length_after_scaling, "which is 1"),
-    Natural("5.6", "review: steps − 1", iterated(lambda steps: steps - 1), "too few"),
-    Natural("5.6", "one more product at the end", iterated(result=lambda length, v, product: product(v).norm()),
+    Natural("5.7", "start not scaled", start_not_scaled, "as it came"),
+    Natural("5.7", "never scaled", never_scaled, "grows (or shrinks)"),
+    Natural("5.7", "length after scaling", length_after_scaling, "which is 1"),
+    Natural("5.7", "review: steps − 1", iterated(lambda steps: steps - 1), "too few"),
+    Natural("5.7", "one more product at the end", iterated(result=lambda length, v, product: product(v).norm()),
             "too many"),
-    Natural("5.6", "review: 100 fixed steps", iterated(lambda steps: 100), "whatever `steps` is"),
-    Natural("5.6", "review: largest entry for length", iterated(scale=lambda v: v / v.abs().max()), "length is not 1"),
-    Natural("5.6", "review: largest entry for both", largest_entry, "same limit"),
-    Natural("5.6", "review: all eigenvalues", by_eigenvalues, "whatever `steps` is"),
-    Natural("5.6", "largest signed eigenvalue", by_signed_eigenvalues, "with its sign"),
-    Natural("5.6", "Rayleigh quotient with its sign", rayleigh, "vᵀHv has"),
-    Natural("5.6", "the vector", the_vector, "returned the vector"),
-    Natural("5.6", "always the start", always_the_start, "One product is not enough"),
-    Natural("5.6", "all lengths", all_lengths, "all the lengths"),
-    Natural("5.6", "mean of the lengths", mean_length, "averaged over"),
-    Natural("5.6", "squared length", iterated(result=lambda length, v, product: length ** 2), "square"),
+    Natural("5.7", "review: 100 fixed steps", iterated(lambda steps: 100), "whatever `steps` is"),
+    Natural("5.7", "review: largest entry for length", iterated(scale=lambda v: v / v.abs().max()), "length is not 1"),
+    Natural("5.7", "review: largest entry for both", largest_entry, "same limit"),
+    Natural("5.7", "review: all eigenvalues", by_eigenvalues, "whatever `steps` is"),
+    Natural("5.7", "largest signed eigenvalue", by_signed_eigenvalues, "with its sign"),
+    Natural("5.7", "Rayleigh quotient with its sign", rayleigh, "vᵀHv has"),
+    Natural("5.7", "the vector", the_vector, "returned the vector"),
+    Natural("5.7", "always the start", always_the_start, "One product is not enough"),
+    Natural("5.7", "all lengths", all_lengths, "all the lengths"),
+    Natural("5.7", "mean of the lengths", mean_length, "averaged over"),
+    Natural("5.7", "squared length", iterated(result=lambda length, v, product: length ** 2), "square"),
 ]
 
 RIGHT = [
@@ -381,17 +393,20 @@ RIGHT = [
     Natural("5.1", "index_select, a list", lambda w, b, above, p: [
         w.index_select(0, p), b.index_select(0, p), above.index_select(1, p)]),
     Natural("5.1", "numpy", lambda w, b, above, p: (w.numpy()[p], b.numpy()[p], above.numpy()[:, p])),
-    Natural("5.3", "lists", {key: list(names) for key, names in PLAN.items()}),
-    Natural("5.3", "in another order", dict(reversed(PLAN.items()))),
+    Natural("5.3", "a fraction of integers", 9 / 2),
+    Natural("5.3", "a tensor", torch.tensor(4.5)),
+    Natural("5.3", "numpy", np.float32(4.5)),
+    Natural("5.4", "lists", {key: list(names) for key, names in PLAN.items()}),
+    Natural("5.4", "in another order", dict(reversed(PLAN.items()))),
     Natural("5.2", "einsum", lambda a, b: torch.einsum("si,sj->ij", a, b) / a.shape[0]),
     Natural("5.2", "mean of outer products", lambda a, b: (a[:, :, None] * b[:, None, :]).mean(0)),
     Natural("5.2", "numpy, float64", lambda a, b: a.double().numpy().T @ b.double().numpy() / len(b)),
     Natural("5.2", "loop over samples", lambda a, b: sum(torch.outer(x, y) for x, y in zip(a, b)) / len(a)),
-    Natural("5.4", "review: capital", "B"),
-    Natural("5.4", "review: in parentheses", "(b)"),
-    Natural("5.5", "whole matrix, tensor", right_by_matrix, "so the course's own function runs"),
-    Natural("5.5", "by autograd twice, with its graph", right_by_gradients),
-    Natural("5.5", "step d, numpy number", right_by_step_d),
-    Natural("5.6", "library's shape, a tensor", right_with_ratio),
-    Natural("5.6", "numpy number", lambda product, start, steps: np.float64(iterated()(product, start, steps))),
+    Natural("5.5", "review: capital", "B"),
+    Natural("5.5", "review: in parentheses", "(b)"),
+    Natural("5.6", "whole matrix, tensor", right_by_matrix, "so the course's own function runs"),
+    Natural("5.6", "by autograd twice, with its graph", right_by_gradients),
+    Natural("5.6", "step d, numpy number", right_by_step_d),
+    Natural("5.7", "library's shape, a tensor", right_with_ratio),
+    Natural("5.7", "numpy number", lambda product, start, steps: np.float64(iterated()(product, start, steps))),
 ]

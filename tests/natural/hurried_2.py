@@ -651,63 +651,63 @@ add("5.1", "the rows of the layer above (runs only with enough outputs)", permut
 add("5.1", "only the layer above has to change", permuted_only_last)
 add("5.1", "a permutation matrix P: P W, P b, W' P^T", permuted_right, is_right=True)
 
-# ---- 5.3
-add("5.3", "axes transposed: inputs first", {
+# ---- 5.4
+add("5.4", "axes transposed: inputs first", {
     "layers.0.weight": (None, "layer 1"), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": ("layer 2", None), "layers.2.bias": (None,),
 })
-add("5.3", "the middle weight the wrong way round", {
+add("5.4", "the middle weight the wrong way round", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None,),
 })
-add("5.3", "only the rows are permuted, never the columns above", {
+add("5.4", "only the rows are permuted, never the columns above", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", None), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, None), "layers.2.bias": (None,),
 })
-add("5.3", "biases are not permuted", {
+add("5.4", "biases are not permuted", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": (None,),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None,),
 })
-add("5.3", "a bias belongs to the layer below", {
+add("5.4", "a bias belongs to the layer below", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 1",),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": ("layer 2",),
 })
-add("5.3", "the last bias moves with the last hidden layer", {
+add("5.4", "the last bias moves with the last hidden layer", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": ("layer 2",),
 })
-add("5.3", "the outputs are a layer 3", {
+add("5.4", "the outputs are a layer 3", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": ("layer 3", "layer 2"), "layers.2.bias": ("layer 3",),
 })
-add("5.3", "layer numbers as in the names of the weights, from 0", {
+add("5.4", "layer numbers as in the names of the weights, from 0", {
     "layers.0.weight": ("layer 0", None), "layers.0.bias": ("layer 0",),
     "layers.1.weight": ("layer 1", "layer 0"), "layers.1.bias": ("layer 1",),
     "layers.2.weight": (None, "layer 1"), "layers.2.bias": (None,),
 })
-add("5.3", "forgot the comma, so that a bias gets a plain string", {
+add("5.4", "forgot the comma, so that a bias gets a plain string", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1"),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2"),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None),
 })
-add("5.3", "layers.1 is layer 1, and its units are its inputs", {
+add("5.4", "layers.1 is layer 1, and its units are its inputs", {
     "layers.0.weight": (None, None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 1", None), "layers.1.bias": ("layer 1",),
     "layers.2.weight": ("layer 2", "layer 1"), "layers.2.bias": ("layer 2",),
 })
-add("5.3", "a bias has two entries like a weight", {
+add("5.4", "a bias has two entries like a weight", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1", None),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2", None),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None, None),
 })
-add("5.3", "the last bias is not permuted, so it is left out", {
+add("5.4", "the last bias is not permuted, so it is left out", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": (None, "layer 2"),
@@ -718,7 +718,7 @@ plan_by_loop = {}
 for depth, (below, above) in enumerate(zip(hidden_layers, hidden_layers[1:])):
     plan_by_loop[f"layers.{depth}.bias"] = (above,)
     plan_by_loop[f"layers.{depth}.weight"] = (above, below)
-add("5.3", "made by a loop, biases first", plan_by_loop, is_right=True)
+add("5.4", "made by a loop, biases first", plan_by_loop, is_right=True)
 
 
 # ---- 5.2
@@ -808,7 +808,7 @@ add("5.2", "the mean squared difference", gain_distance)
 add("5.2", "all products in one big tensor, then the mean", gain_right, is_right=True)
 
 
-# ---- 5.5
+# ---- 5.6
 def second_order_without_half(f, theta_0, theta_i, theta_j, alpha):
     from lessons.pretraining.algorithms.curvature import hessian_vector_product
     d = theta_i - theta_j
@@ -909,25 +909,25 @@ def second_order_right(f, theta_0, theta_i, theta_j, alpha):
     return alpha * (1 - alpha) * bend.item() / 2
 
 
-add("5.5", "forgot the half", second_order_without_half)
-add("5.5", "α squared over 2, as in Taylor with step α", second_order_alpha_squared)
-add("5.5", "forgot the factor 1 - α", second_order_only_alpha)
-add("5.5", "α is a half", second_order_alpha_half)
-add("5.5", "the plain second-order term of Taylor", second_order_plain_taylor)
-add("5.5", "a minus in front", second_order_sign)
-add("5.5", "d goes from the base", second_order_from_base)
-add("5.5", "the two task vectors on the two sides of the Hessian", second_order_two_task_vectors)
-add("5.5", "the Hessian at the merged model", second_order_at_merged)
-add("5.5", "the Hessian at θ_i", second_order_at_theta_i)
-add("5.5", "the arguments theta and v swapped", second_order_arguments_swapped)
-add("5.5", "the length of Hd, as a number is asked for", second_order_length)
-add("5.5", "sums Hd, forgot the d on the left", second_order_sum)
-add("5.5", "the mean instead of the sum in the inner product", second_order_mean)
-add("5.5", "d scaled to length 1", second_order_unit_direction)
-add("5.5", "the second derivative along the line θ_0 + t d", second_order_right, is_right=True)
+add("5.6", "forgot the half", second_order_without_half)
+add("5.6", "α squared over 2, as in Taylor with step α", second_order_alpha_squared)
+add("5.6", "forgot the factor 1 - α", second_order_only_alpha)
+add("5.6", "α is a half", second_order_alpha_half)
+add("5.6", "the plain second-order term of Taylor", second_order_plain_taylor)
+add("5.6", "a minus in front", second_order_sign)
+add("5.6", "d goes from the base", second_order_from_base)
+add("5.6", "the two task vectors on the two sides of the Hessian", second_order_two_task_vectors)
+add("5.6", "the Hessian at the merged model", second_order_at_merged)
+add("5.6", "the Hessian at θ_i", second_order_at_theta_i)
+add("5.6", "the arguments theta and v swapped", second_order_arguments_swapped)
+add("5.6", "the length of Hd, as a number is asked for", second_order_length)
+add("5.6", "sums Hd, forgot the d on the left", second_order_sum)
+add("5.6", "the mean instead of the sum in the inner product", second_order_mean)
+add("5.6", "d scaled to length 1", second_order_unit_direction)
+add("5.6", "the second derivative along the line θ_0 + t d", second_order_right, is_right=True)
 
 
-# ---- 5.6
+# ---- 5.7
 def power_one_less(product, start, steps):
     v = start / start.norm()
     length = product(v).norm()
@@ -1065,22 +1065,22 @@ def power_right(product, start, steps):
     return length.item()
 
 
-add("5.6", "a loop over range(1, steps), one step less", power_one_less)
-add("5.6", "measures once more after the loop", power_one_more)
-add("5.6", "scales only the start", power_never_scaled)
-add("5.6", "scales only the start, and takes the root in the end", power_root_of_last)
-add("5.6", "forgot to scale the start (tells only when steps is 1)", power_start_not_scaled)
-add("5.6", "the Rayleigh quotient of the last vector", power_rayleigh)
-add("5.6", "v times Hv is the length", power_last_product_with_vector)
-add("5.6", "forgot the root of the length", power_root_forgotten)
-add("5.6", "divides by the squared length", power_scaled_by_square)
-add("5.6", "the largest entry as length", power_largest_entry)
-add("5.6", "the sum of the absolute values as length", power_length_is_l1)
-add("5.6", "the mean of the lengths", power_mean_of_lengths)
-add("5.6", "returns all lengths noted", power_all_lengths)
-add("5.6", "v is never replaced", power_always_from_start)
-add("5.6", "notes the length after the scaling", power_noted_after_scaling)
-add("5.6", "scales at the beginning of each step", power_right, is_right=True)
+add("5.7", "a loop over range(1, steps), one step less", power_one_less)
+add("5.7", "measures once more after the loop", power_one_more)
+add("5.7", "scales only the start", power_never_scaled)
+add("5.7", "scales only the start, and takes the root in the end", power_root_of_last)
+add("5.7", "forgot to scale the start (tells only when steps is 1)", power_start_not_scaled)
+add("5.7", "the Rayleigh quotient of the last vector", power_rayleigh)
+add("5.7", "v times Hv is the length", power_last_product_with_vector)
+add("5.7", "forgot the root of the length", power_root_forgotten)
+add("5.7", "divides by the squared length", power_scaled_by_square)
+add("5.7", "the largest entry as length", power_largest_entry)
+add("5.7", "the sum of the absolute values as length", power_length_is_l1)
+add("5.7", "the mean of the lengths", power_mean_of_lengths)
+add("5.7", "returns all lengths noted", power_all_lengths)
+add("5.7", "v is never replaced", power_always_from_start)
+add("5.7", "notes the length after the scaling", power_noted_after_scaling)
+add("5.7", "scales at the beginning of each step", power_right, is_right=True)
 
 
 # ---- 6.1

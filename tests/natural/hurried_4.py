@@ -686,16 +686,16 @@ add("5.1", "unit i moves to the place permutation[i]", permute_scatter)
 add("5.1", "with a permutation matrix P: P W, P b, W P^T", permute_right, is_right=True)
 
 
-# ---- 5.3
-add("5.3", "a weight goes from its inputs to its outputs, so the inputs come first", {
+# ---- 5.4
+add("5.4", "a weight goes from its inputs to its outputs, so the inputs come first", {
     "layers.0.weight": (None, "layer 1"), "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"), "layers.1.bias": ("layer 2",),
     "layers.2.weight": ("layer 2", None), "layers.2.bias": (None,)})
-add("5.3", "a bias has one axis, one entry in brackets", {
+add("5.4", "a bias has one axis, one entry in brackets", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": ("layer 1"),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": ("layer 2"),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None)})
-add("5.3", "biases belong to no inputs, so nothing may be permuted in them", {
+add("5.4", "biases belong to no inputs, so nothing may be permuted in them", {
     "layers.0.weight": ("layer 1", None), "layers.0.bias": (None,),
     "layers.1.weight": ("layer 2", "layer 1"), "layers.1.bias": (None,),
     "layers.2.weight": (None, "layer 2"), "layers.2.bias": (None,)})
@@ -705,7 +705,7 @@ axes = [None, "layer 1", "layer 2", None]
 for layer in range(3):
     plan_right[f"layers.{layer}.weight"] = (axes[layer + 1], axes[layer])
     plan_right[f"layers.{layer}.bias"] = (axes[layer + 1],)
-add("5.3", "in a loop over the layers, outputs first", plan_right, is_right=True)
+add("5.4", "in a loop over the layers, outputs first", plan_right, is_right=True)
 
 
 # ---- 5.2
@@ -732,7 +732,7 @@ add("5.2", "the product divided by the size", gain_over_units)
 add("5.2", "all outer products, and their mean", gain_right, is_right=True)
 
 
-# ---- 5.5
+# ---- 5.6
 def second_order_no_half(f, theta_0, theta_i, theta_j, alpha):
     d = theta_i - theta_j
     return float(alpha * (1 - alpha) * d @ hessian_vector_product(f, theta_0, d))
@@ -755,13 +755,13 @@ def second_order_right(f, theta_0, theta_i, theta_j, alpha):
     return torch.einsum("p,pq,q->", d, hessian, d).item() * alpha * (1 - alpha) / 2
 
 
-add("5.5", "alpha (1 - alpha) times d H d", second_order_no_half)
-add("5.5", "d is the way from theta_0 to theta_i", second_order_from_base)
-add("5.5", "the curvature on the line, at the network in between", second_order_at_the_mix)
-add("5.5", "make the Hessian all the same, it is small", second_order_right, is_right=True)
+add("5.6", "alpha (1 - alpha) times d H d", second_order_no_half)
+add("5.6", "d is the way from theta_0 to theta_i", second_order_from_base)
+add("5.6", "the curvature on the line, at the network in between", second_order_at_the_mix)
+add("5.6", "make the Hessian all the same, it is small", second_order_right, is_right=True)
 
 
-# ---- 5.6
+# ---- 5.7
 def power_rayleigh(product, start, steps):
     v = start / start.norm()
     for _ in range(steps):
@@ -796,10 +796,10 @@ def power_right(product, start, steps):
     return lengths[-1]
 
 
-add("5.6", "after the loop v is the eigenvector, so v H v is the eigenvalue", power_rayleigh)
-add("5.6", "apply the product steps times and take the length", power_never_scaled)
-add("5.6", "divide by the largest entry each time so that it stays near 1", power_largest_entry)
-add("5.6", "collect lengths and vectors in lists", power_right, is_right=True)
+add("5.7", "after the loop v is the eigenvector, so v H v is the eigenvalue", power_rayleigh)
+add("5.7", "apply the product steps times and take the length", power_never_scaled)
+add("5.7", "divide by the largest entry each time so that it stays near 1", power_largest_entry)
+add("5.7", "collect lengths and vectors in lists", power_right, is_right=True)
 
 
 # ---- 6.1

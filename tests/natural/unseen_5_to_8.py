@@ -47,8 +47,8 @@ def permute_layer(weight, bias, weight_above, permutation):
     return P @ weight, P @ bias, weight_above @ P.T
 
 
-# ---------------------------------------------------------------- 5.3
-ANSWERS.append(("5.3", "transposed: took the first axis for the inputs", {
+# ---------------------------------------------------------------- 5.4
+ANSWERS.append(("5.4", "transposed: took the first axis for the inputs", {
     "layers.0.weight": (None, "layer 1"),
     "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 1", "layer 2"),
@@ -57,7 +57,7 @@ ANSWERS.append(("5.3", "transposed: took the first axis for the inputs", {
     "layers.2.bias": (None,),
 }, False))
 
-ANSWERS.append(("5.3", "only units of the layer itself move; forgot the columns of the layer above", {
+ANSWERS.append(("5.4", "only units of the layer itself move; forgot the columns of the layer above", {
     "layers.0.weight": ("layer 1", None),
     "layers.0.bias": ("layer 1",),
     "layers.1.weight": ("layer 2", None),
@@ -67,7 +67,7 @@ ANSWERS.append(("5.3", "only units of the layer itself move; forgot the columns 
 }, False))
 
 _along = [None, "layer 1", "layer 2", None]
-ANSWERS.append(("5.3", "built in a comprehension, biases first", {
+ANSWERS.append(("5.4", "built in a comprehension, biases first", {
     **{f"layers.{n}.bias": (_along[n + 1],) for n in range(3)},
     **{f"layers.{n}.weight": (_along[n + 1], _along[n]) for n in range(3)},
 }, True))
@@ -94,35 +94,35 @@ def feature_gain(features_a, features_b):
     return (features_a[:, :, None] * features_b[:, None, :]).mean(0)
 
 
-# ---------------------------------------------------------------- 5.4
-ANSWERS.append(("5.4", "a quadratic form of a mix surely is not exact", "d", False))
-ANSWERS.append(("5.4", "thought the linear terms stay", "c", False))
-ANSWERS.append(("5.4", "the norm is not between the eigenvalues; capital letter", "B", True))
-
-
 # ---------------------------------------------------------------- 5.5
-@add("5.5", "forgot the half")
+ANSWERS.append(("5.5", "a quadratic form of a mix surely is not exact", "d", False))
+ANSWERS.append(("5.5", "thought the linear terms stay", "c", False))
+ANSWERS.append(("5.5", "the norm is not between the eigenvalues; capital letter", "B", True))
+
+
+# ---------------------------------------------------------------- 5.6
+@add("5.6", "forgot the half")
 def second_order(f, theta_0, theta_i, theta_j, alpha):
     from lessons.pretraining.algorithms.curvature import hessian_vector_product
     d = theta_i - theta_j
     return float(alpha * (1 - alpha) * d @ hessian_vector_product(f, theta_0, d))
 
 
-@add("5.5", "took the Hessian at theta_i instead of theta_0")
+@add("5.6", "took the Hessian at theta_i instead of theta_0")
 def second_order(f, theta_0, theta_i, theta_j, alpha):
     from lessons.pretraining.algorithms.curvature import hessian_vector_product
     d = theta_i - theta_j
     return float(alpha * (1 - alpha) / 2 * d @ hessian_vector_product(f, theta_i, d))
 
 
-@add("5.5", "length of H d instead of d^T H d")
+@add("5.6", "length of H d instead of d^T H d")
 def second_order(f, theta_0, theta_i, theta_j, alpha):
     from lessons.pretraining.algorithms.curvature import hessian_vector_product
     d = theta_i - theta_j
     return float(alpha * (1 - alpha) / 2 * d.norm() * hessian_vector_product(f, theta_0, d).norm())
 
 
-@add("5.5", "second derivative of f along the line through theta_0", True)
+@add("5.6", "second derivative of f along the line through theta_0", True)
 def second_order(f, theta_0, theta_i, theta_j, alpha):
     d = theta_j - theta_i
 
@@ -133,8 +133,8 @@ def second_order(f, theta_0, theta_i, theta_j, alpha):
     return 0.5 * float(alpha) * (1 - float(alpha)) * bend.item()
 
 
-# ---------------------------------------------------------------- 5.6
-@add("5.6", "the Rayleigh quotient, which has a sign")
+# ---------------------------------------------------------------- 5.7
+@add("5.7", "the Rayleigh quotient, which has a sign")
 def power_iteration(product, start, steps):
     v = start / start.norm()
     value = 0.0
@@ -145,7 +145,7 @@ def power_iteration(product, start, steps):
     return value
 
 
-@add("5.6", "forgot to scale the start")
+@add("5.7", "forgot to scale the start")
 def power_iteration(product, start, steps):
     v = start
     length = 0.0
@@ -156,7 +156,7 @@ def power_iteration(product, start, steps):
     return length
 
 
-@add("5.6", "one step too many, because a last product gives the length")
+@add("5.7", "one step too many, because a last product gives the length")
 def power_iteration(product, start, steps):
     v = start / start.norm()
     for _ in range(steps):
@@ -165,7 +165,7 @@ def power_iteration(product, start, steps):
     return product(v).norm().item()
 
 
-@add("5.6", "the ratio of two lengths, so the start need not be scaled before", True)
+@add("5.7", "the ratio of two lengths, so the start need not be scaled before", True)
 def power_iteration(product, start, steps):
     v, ratio = start, 0.0
     while steps > 0:
