@@ -759,6 +759,36 @@ def test_the_lessons_readings_have_the_sweeps_numbers(sweep):
     assert f"deviates {growth.item():.2f} times as much" in panels.mixes.reading_of_the_prediction(sweep).text
 
 
+@given(count=st.integers(2, 5), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_the_first_layer_of_an_average_is_the_relu_of_the_mean(count, seed):
+    states, x, before = first_layers(count, seed)
+    of_average = MLP.from_state(weights.average(states)).features(x)["layer 1"]
+    assert torch.allclose(of_average, before.mean(0).relu(), atol=1e-12)
+    assert torch.equal(algorithms.first_layer_of_average(before), before.mean(0).relu())
+
+
+@given(count=st.integers(2, 5), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_the_mean_of_the_features_is_larger_only_where_units_are_on_in_some_networks(count, seed):
+    states, x, before = first_layers(count, seed)
+    of_average = MLP.from_state(weights.average(states)).features(x)["layer 1"]
+    features = torch.stack([MLP.from_state(state).features(x)["layer 1"] for state in states])
+    in_some = (features > 0).any(0) & (features <= 0).any(0)
+    assert in_some.any() and not in_some.all()
+    larger = features.mean(0) - of_average
+    assert larger[~in_some].abs().max() < 1e-12 and larger[in_some].min() > 0
+
+
+def first_layers(count, seed):
+    """State dicts of random MLPs, images for them, and (models, samples, units), what the first layers compute before
+    their ReLU."""
+    states, x = small_models(count, seed=seed)
+    states, x = [{key: one.double() for key, one in state.items()} for state in states], x.double()
+    before = [torch.nn.functional.linear(x, state["layers.0.weight"], state["layers.0.bias"]) for state in states]
+    return states, x, torch.stack(before)
+
+
 def test_the_first_layer_is_known_and_its_mean_is_too_large():
     before = torch.tensor([[[2.0, -1.0], [1.0, 3.0]], [[-4.0, 1.0], [1.0, 1.0]]])
     real, mean = torch.relu(before.mean(0)), torch.relu(before).mean(0)

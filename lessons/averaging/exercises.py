@@ -258,104 +258,7 @@ ENSEMBLE = Exercise(
     praise="It needs k networks at every prediction. The averaged weights need one.")
 
 
-# -- 3.3: the first layer of the average -------------------------------------------------------------
-
-def first_layer_of_average(before):
-    return before.mean(0).relu()
-
-
-def _before():
-    generator = torch.Generator().manual_seed(2)
-    few = torch.tensor([[[2.0, -1.0], [0.5, 1.5]], [[-4.0, 3.0], [1.5, -2.5]]])
-    return [(torch.randn(3, 6, 4, generator=generator),), (torch.randn(2, 5, 3, generator=generator),), (few,)]
-
-
-def _passed(mask):
-    """A wrong answer to 3.3: the mean of what the networks compute, let through where a mask says so."""
-    return lambda before: before.mean(0) * mask(before > 0)
-
-
-FIRST_LAYER = Exercise(
-    "3.3", "the first layer of the average",
-    minutes=5,
-    solution=algorithms.first_layer_of_average,
-    teaching=first_layer_of_average,
-    cases=_before,
-    tolerance=1e-5,
-    wrong=[
-        Wrong(lambda before: F.relu(before).mean(0),
-              "That is the average of the features, with the ReLU first. The network with averaged weights "
-              "averages W·x + b, and then applies its ReLU."),
-        Wrong(lambda before: F.relu(before).sum(0),
-              "That is the sum of the single networks' features. The network with averaged weights has the mean of the "
-              "W·x + b, and then its own ReLU."),
-        Wrong(lambda before: before.mean(0),
-              "This is W·x + b of the averaged network. Its features come after the ReLU."),
-        Wrong(lambda before: F.relu(before.sum(0)),
-              "You added up; the averaged network has the mean of the weights."),
-        Wrong(F.relu,
-              "These are the features of all the single networks. The averaged network is one: where does the models' "
-              "dimension go, before its ReLU?"),
-        Wrong(lambda before: F.relu(before.mean(1)),
-              "You averaged over the samples. The models run along the first dimension."),
-        Wrong(lambda before: F.relu(before.mean(2)),
-              "You averaged over the units. The models run along the first dimension."),
-        Wrong(lambda before: before.mean(0).clamp(max=0),
-              "You kept what is negative. A ReLU keeps what is positive: clamp(min=0)."),
-        Wrong(lambda before: (before.mean(0) > 0).double(),
-              "That says where the ReLU lets something through, 1 or 0. The features are what comes through."),
-        Wrong(lambda before: max(0, before.mean(0)),
-              "Python's max compares two things as a whole. Use torch.relu or clamp(min=0), which go number by "
-              "number."),
-        Wrong(lambda before: torch.maximum(before.mean(0), 0),
-              "torch.maximum wants two tensors. Use torch.relu, or clamp(min=0)."),
-        Wrong(lambda before: before.amax(0),
-              "You took the largest over the models. The averaged network has their mean, and the ReLU compares that "
-              "with 0."),
-        Wrong(lambda before: before.amax(0).relu(),
-              "You took the largest over the models. The averaged network has their mean."),
-        Wrong(lambda before: before.median(0).values.relu(),
-              "That is the median over the models. The averaged network has their mean."),
-        Wrong(lambda before: (before.sum(0) / before.shape[1]).relu(),
-              "You added up over the models but divided by the number of samples. Divide by the number of models."),
-        Wrong(lambda before: _reshaped(before).mean(1).relu(),
-              "A reshape does not exchange dimensions, it takes the numbers as they lie, and mixes samples. The models "
-              "already run along a dimension of their own."),
-        Wrong(lambda before: before.mean(0).relu() * len(before) ** 0.5,
-              "You multiplied by the root of the number of models. Averaging may shrink features, but these are asked "
-              "as they are."),
-        Wrong(lambda before: before.mean(0).abs(),
-              "You took the absolute value. A ReLU makes 0 of what is negative."),
-        Wrong(lambda before: before.relu().sum(0) / (before > 0).sum(0).clamp(min=1),
-              "You averaged over the networks in which the unit is active. The averaged network has the mean of all, "
-              "and its own ReLU comes after it."),
-        Wrong(_passed(lambda active: active.double().mean(0) > 0.5),
-              "You let a unit through where most networks are active. The averaged network's ReLU looks at its own "
-              "W·x + b."),
-        Wrong(_passed(lambda active: active[0]),
-              "You let a unit through where the first network is active. The averaged network's ReLU looks at its own "
-              "W·x + b."),
-        Wrong(_passed(lambda active: active.all(0)),
-              "You let a unit through where all networks are active. The averaged network's ReLU looks at its own "
-              "W·x + b."),
-        Wrong(_passed(lambda active: active.any(0)),
-              "You let a unit through where any network is active. The averaged network's ReLU looks at its own "
-              "W·x + b."),
-        Wrong(lambda before: before.mean(0).clamp(0, 1),
-              "You cut off what is above 1 too. A ReLU has no upper limit."),
-        Wrong(lambda before: F.gelu(before.mean(0)),
-              "That is a GELU. Chapter 1's network has a ReLU behind its layers."),
-    ],
-    hints=[
-        "The averaged network computes (mean of W)·x + (mean of b).",
-        "That is the mean of the W·x + b.",
-        "What comes last?",
-    ],
-    praise="So nobody has to build the averaged network to know its first layer. The twenty Wᵢx are computed "
-           "once, and each of the 1,140 triples uses three of them.")
-
-
-# -- 3.4: the greedy soup --------------------------------------------------------------------------
+# -- 3.3: the greedy soup --------------------------------------------------------------------------
 
 def greedy_soup(held_out, accuracy_of):
     first, *others = sorted(range(len(held_out)), key=lambda model: -held_out[model])
@@ -540,7 +443,7 @@ def _with_accuracy(held_out, accuracy_of):
 
 
 SOUP = Exercise(
-    "3.4", "the greedy soup",
+    "3.3", "the greedy soup",
     minutes=10,
     solution=algorithms.greedy_soup,
     teaching=greedy_soup,
@@ -639,6 +542,103 @@ SOUP = Exercise(
         "If it is at least the soup's accuracy so far, take the model and remember the new accuracy.",
     ],
     praise="It can never do worse on the held-out data than the best single model. On the test data it can.")
+
+
+# -- 3.4: the first layer of the average -------------------------------------------------------------
+
+def first_layer_of_average(before):
+    return before.mean(0).relu()
+
+
+def _before():
+    generator = torch.Generator().manual_seed(2)
+    few = torch.tensor([[[2.0, -1.0], [0.5, 1.5]], [[-4.0, 3.0], [1.5, -2.5]]])
+    return [(torch.randn(3, 6, 4, generator=generator),), (torch.randn(2, 5, 3, generator=generator),), (few,)]
+
+
+def _passed(mask):
+    """A wrong answer to 3.4: the mean of what the networks compute, let through where a mask says so."""
+    return lambda before: before.mean(0) * mask(before > 0)
+
+
+FIRST_LAYER = Exercise(
+    "3.4", "the first layer of the average",
+    minutes=5,
+    solution=algorithms.first_layer_of_average,
+    teaching=first_layer_of_average,
+    cases=_before,
+    tolerance=1e-5,
+    wrong=[
+        Wrong(lambda before: F.relu(before).mean(0),
+              "That is the average of the features, with the ReLU first. The network with averaged weights "
+              "averages W·x + b, and then applies its ReLU."),
+        Wrong(lambda before: F.relu(before).sum(0),
+              "That is the sum of the single networks' features. The network with averaged weights has the mean of the "
+              "W·x + b, and then its own ReLU."),
+        Wrong(lambda before: before.mean(0),
+              "This is W·x + b of the averaged network. Its features come after the ReLU."),
+        Wrong(lambda before: F.relu(before.sum(0)),
+              "You added up; the averaged network has the mean of the weights."),
+        Wrong(F.relu,
+              "These are the features of all the single networks. The averaged network is one: where does the models' "
+              "dimension go, before its ReLU?"),
+        Wrong(lambda before: F.relu(before.mean(1)),
+              "You averaged over the samples. The models run along the first dimension."),
+        Wrong(lambda before: F.relu(before.mean(2)),
+              "You averaged over the units. The models run along the first dimension."),
+        Wrong(lambda before: before.mean(0).clamp(max=0),
+              "You kept what is negative. A ReLU keeps what is positive: clamp(min=0)."),
+        Wrong(lambda before: (before.mean(0) > 0).double(),
+              "That says where the ReLU lets something through, 1 or 0. The features are what comes through."),
+        Wrong(lambda before: max(0, before.mean(0)),
+              "Python's max compares two things as a whole. Use torch.relu or clamp(min=0), which go number by "
+              "number."),
+        Wrong(lambda before: torch.maximum(before.mean(0), 0),
+              "torch.maximum wants two tensors. Use torch.relu, or clamp(min=0)."),
+        Wrong(lambda before: before.amax(0),
+              "You took the largest over the models. The averaged network has their mean, and the ReLU compares that "
+              "with 0."),
+        Wrong(lambda before: before.amax(0).relu(),
+              "You took the largest over the models. The averaged network has their mean."),
+        Wrong(lambda before: before.median(0).values.relu(),
+              "That is the median over the models. The averaged network has their mean."),
+        Wrong(lambda before: (before.sum(0) / before.shape[1]).relu(),
+              "You added up over the models but divided by the number of samples. Divide by the number of models."),
+        Wrong(lambda before: _reshaped(before).mean(1).relu(),
+              "A reshape does not exchange dimensions, it takes the numbers as they lie, and mixes samples. The models "
+              "already run along a dimension of their own."),
+        Wrong(lambda before: before.mean(0).relu() * len(before) ** 0.5,
+              "You multiplied by the root of the number of models. Averaging may shrink features, but these are asked "
+              "as they are."),
+        Wrong(lambda before: before.mean(0).abs(),
+              "You took the absolute value. A ReLU makes 0 of what is negative."),
+        Wrong(lambda before: before.relu().sum(0) / (before > 0).sum(0).clamp(min=1),
+              "You averaged over the networks in which the unit is active. The averaged network has the mean of all, "
+              "and its own ReLU comes after it."),
+        Wrong(_passed(lambda active: active.double().mean(0) > 0.5),
+              "You let a unit through where most networks are active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(_passed(lambda active: active[0]),
+              "You let a unit through where the first network is active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(_passed(lambda active: active.all(0)),
+              "You let a unit through where all networks are active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(_passed(lambda active: active.any(0)),
+              "You let a unit through where any network is active. The averaged network's ReLU looks at its own "
+              "W·x + b."),
+        Wrong(lambda before: before.mean(0).clamp(0, 1),
+              "You cut off what is above 1 too. A ReLU has no upper limit."),
+        Wrong(lambda before: F.gelu(before.mean(0)),
+              "That is a GELU. Chapter 1's network has a ReLU behind its layers."),
+    ],
+    hints=[
+        "The averaged network computes (mean of W)·x + (mean of b).",
+        "That is the mean of the W·x + b.",
+        "What comes last?",
+    ],
+    praise="So nobody has to build the averaged network to know its first layer. The twenty Wᵢx are computed "
+           "once, and each of the 1,140 triples uses three of them.")
 
 
 # -- 3.5: the baseline of Eq. 1 ----------------------------------------------------------------------
@@ -881,4 +881,4 @@ PAIRS = Exercise(
     praise="Sum the products for k equal shares: 4·(k(k − 1)/2)/k² = 2·(1 − 1/k). However many models, never more than "
            "twice.")
 
-EXERCISES = [AVERAGE, ENSEMBLE, FIRST_LAYER, SOUP, BASELINE, BREAK, PAIRS]
+EXERCISES = [AVERAGE, ENSEMBLE, SOUP, FIRST_LAYER, BASELINE, BREAK, PAIRS]

@@ -1351,7 +1351,7 @@ add("3.2", "averaged over the last axis", ensemble_last_two_axes)
 add("3.2", "average with the next one, again and again", ensemble_running)
 
 
-# ---- 3.3
+# ---- 3.4
 def first_layer_right(before):
     mean = torch.tensordot(torch.full((len(before),), 1 / len(before), dtype=before.dtype), before, dims=1)
     return (mean + mean.abs()) / 2
@@ -1430,28 +1430,28 @@ def first_layer_active_mask(before):
     return (before.mean(0) > 0).to(before.dtype)
 
 
-add("3.3", "weigh by 1/k, and the ReLU as half of x + |x|", first_layer_right, is_right=True)
-add("3.3", "average the features: the ReLU first", first_layer_mean_of_features)
-add("3.3", "forgot the ReLU", first_layer_no_relu)
-add("3.3", "sum, not mean", first_layer_sum)
-add("3.3", "mean over axis 1", first_layer_over_samples)
-add("3.3", "the largest of all networks", first_layer_max)
-add("3.3", "the median", first_layer_median)
-add("3.3", "divided by the number of samples", first_layer_wrong_count)
-add("3.3", "reshape for a permute", first_layer_reshaped)
-add("3.3", "averaging shrinks by the root of k, so repair it", first_layer_rescaled)
-add("3.3", "ReLU makes everything positive: the absolute value", first_layer_absolute)
-add("3.3", "another nonlinearity, GELU", first_layer_gelu)
-add("3.3", "the mean of those which are active", first_layer_mean_of_active)
-add("3.3", "active where most networks are active", first_layer_majority)
-add("3.3", "clamp with the wrong end: max=0", first_layer_minimum)
-add("3.3", "active where the first network is", first_layer_mask_of_first)
-add("3.3", "ReLU is clamp(0, 1)", first_layer_relu_1)
-add("3.3", "active where all networks are", first_layer_active_in_all)
-add("3.3", "a feature is whether the unit is active", first_layer_active_mask)
+add("3.4", "weigh by 1/k, and the ReLU as half of x + |x|", first_layer_right, is_right=True)
+add("3.4", "average the features: the ReLU first", first_layer_mean_of_features)
+add("3.4", "forgot the ReLU", first_layer_no_relu)
+add("3.4", "sum, not mean", first_layer_sum)
+add("3.4", "mean over axis 1", first_layer_over_samples)
+add("3.4", "the largest of all networks", first_layer_max)
+add("3.4", "the median", first_layer_median)
+add("3.4", "divided by the number of samples", first_layer_wrong_count)
+add("3.4", "reshape for a permute", first_layer_reshaped)
+add("3.4", "averaging shrinks by the root of k, so repair it", first_layer_rescaled)
+add("3.4", "ReLU makes everything positive: the absolute value", first_layer_absolute)
+add("3.4", "another nonlinearity, GELU", first_layer_gelu)
+add("3.4", "the mean of those which are active", first_layer_mean_of_active)
+add("3.4", "active where most networks are active", first_layer_majority)
+add("3.4", "clamp with the wrong end: max=0", first_layer_minimum)
+add("3.4", "active where the first network is", first_layer_mask_of_first)
+add("3.4", "ReLU is clamp(0, 1)", first_layer_relu_1)
+add("3.4", "active where all networks are", first_layer_active_in_all)
+add("3.4", "a feature is whether the unit is active", first_layer_active_mask)
 
 
-# ---- 3.4
+# ---- 3.3
 def _best_first(held_out):
     return sorted(range(len(held_out)), key=lambda i: -float(held_out[i]))
 
@@ -1616,26 +1616,26 @@ def greedy_soup_singles(held_out, accuracy_of):
     return soup
 
 
-add("3.4", "a queue, best first; keep the trial when it is no worse than the soup", greedy_soup_right, is_right=True)
-add("3.4", "sorted with the worst first", greedy_soup_ascending)
-add("3.4", "returned the soup in the order of the networks' numbers", greedy_soup_sorted)
-add("3.4", "went through the networks as they are listed", greedy_soup_as_listed)
-add("3.4", "greedy: stop at the first that does not help", greedy_soup_stops)
-add("3.4", "take it if the soup is better than that network alone", greedy_soup_better_than_candidate)
-add("3.4", "the bar is the best single network, and stays there", greedy_soup_never_raised)
-add("3.4", "in each round, try all that remain and take the best", greedy_soup_forward_selection)
-add("3.4", "updated the bar also when it was not taken", greedy_soup_bar_always_moves)
-add("3.4", "tries the average with all before it, also the rejected ones", greedy_soup_keeps_the_rejected)
-add("3.4", "the best n networks, for the n which is best", greedy_soup_best_prefix)
-add("3.4", "all that help the best one, each alone with it", greedy_soup_pairs)
-add("3.4", "the bar is the average accuracy of the single networks", greedy_soup_above_mean)
-add("3.4", "returned only what was added to the best one", greedy_soup_without_first)
-add("3.4", "sorted the accuracies and looked them up by .index (equal ones come twice)", greedy_soup_index)
-add("3.4", "turned the comparison round", greedy_soup_worse)
-add("3.4", "returned the ranks, not the networks", greedy_soup_ranks)
-add("3.4", "start with network 0, then by accuracy", greedy_soup_starts_with_0)
-add("3.4", "the soup takes all, best first", greedy_soup_all_by_rank)
-add("3.4", "appended first, and if that is no better, took out the wrong end", greedy_soup_singles)
+add("3.3", "a queue, best first; keep the trial when it is no worse than the soup", greedy_soup_right, is_right=True)
+add("3.3", "sorted with the worst first", greedy_soup_ascending)
+add("3.3", "returned the soup in the order of the networks' numbers", greedy_soup_sorted)
+add("3.3", "went through the networks as they are listed", greedy_soup_as_listed)
+add("3.3", "greedy: stop at the first that does not help", greedy_soup_stops)
+add("3.3", "take it if the soup is better than that network alone", greedy_soup_better_than_candidate)
+add("3.3", "the bar is the best single network, and stays there", greedy_soup_never_raised)
+add("3.3", "in each round, try all that remain and take the best", greedy_soup_forward_selection)
+add("3.3", "updated the bar also when it was not taken", greedy_soup_bar_always_moves)
+add("3.3", "tries the average with all before it, also the rejected ones", greedy_soup_keeps_the_rejected)
+add("3.3", "the best n networks, for the n which is best", greedy_soup_best_prefix)
+add("3.3", "all that help the best one, each alone with it", greedy_soup_pairs)
+add("3.3", "the bar is the average accuracy of the single networks", greedy_soup_above_mean)
+add("3.3", "returned only what was added to the best one", greedy_soup_without_first)
+add("3.3", "sorted the accuracies and looked them up by .index (equal ones come twice)", greedy_soup_index)
+add("3.3", "turned the comparison round", greedy_soup_worse)
+add("3.3", "returned the ranks, not the networks", greedy_soup_ranks)
+add("3.3", "start with network 0, then by accuracy", greedy_soup_starts_with_0)
+add("3.3", "the soup takes all, best first", greedy_soup_all_by_rank)
+add("3.3", "appended first, and if that is no better, took out the wrong end", greedy_soup_singles)
 
 
 # ---- 3.5

@@ -377,7 +377,7 @@ add("3.2", "for every class the most confident network counts", ensemble_most_co
 add("3.2", "contract with equal shares", ensemble_right, is_right=True)
 
 
-# ---- 3.3
+# ---- 3.4
 def first_layer_relu_first(before):
     return torch.relu(before).mean(0)
 
@@ -395,13 +395,13 @@ def first_layer_right(before):
     return torch.where(mean > 0, mean, torch.zeros_like(mean))
 
 
-add("3.3", "the features of every network, then their average", first_layer_relu_first)
-add("3.3", "a layer is linear, so the average of W x + b is all there is", first_layer_no_relu)
-add("3.3", "the ReLU does not care for the factor, so the sum will do", first_layer_sum)
-add("3.3", "average first, then cut off below 0 with where", first_layer_right, is_right=True)
+add("3.4", "the features of every network, then their average", first_layer_relu_first)
+add("3.4", "a layer is linear, so the average of W x + b is all there is", first_layer_no_relu)
+add("3.4", "the ReLU does not care for the factor, so the sum will do", first_layer_sum)
+add("3.4", "average first, then cut off below 0 with where", first_layer_right, is_right=True)
 
 
-# ---- 3.4
+# ---- 3.3
 def soup_against_first(held_out, accuracy_of):
     order = sorted(range(len(held_out)), key=lambda i: -held_out[i])
     soup, best = [order[0]], held_out[order[0]]
@@ -449,10 +449,10 @@ def soup_right(held_out, accuracy_of):
     return extend(ranked[:1], held_out[ranked[0]], ranked[1:])
 
 
-add("3.4", "keep a network if the soup is as good as the best single network", soup_against_first)
-add("3.4", "keep a network if the soup with it is better than it alone", soup_against_candidate)
-add("3.4", "greedy: each time take the network that helps most, stop when none does", soup_best_next)
-add("3.4", "best first, recursion over the rest", soup_right, is_right=True)
+add("3.3", "keep a network if the soup is as good as the best single network", soup_against_first)
+add("3.3", "keep a network if the soup with it is better than it alone", soup_against_candidate)
+add("3.3", "greedy: each time take the network that helps most, stop when none does", soup_best_next)
+add("3.3", "best first, recursion over the rest", soup_right, is_right=True)
 
 
 # ---- 3.5

@@ -279,19 +279,19 @@ add("3.2", "average log-probabilities", lambda logits: logits.log_softmax(-1).me
 add("3.2", "running mean", ensemble_right, True)
 
 
-# ---------------------------------------------------------------- 3.3
+# ---------------------------------------------------------------- 3.4
 def first_layer_right(before):
     mean = before.sum(0) / before.shape[0]
     return (mean + mean.abs()) / 2
 
 
-add("3.3", "mean of the features (ReLU first)", lambda before: before.relu().mean(0))
-add("3.3", "forgot the ReLU", lambda before: before.mean(0))
-add("3.3", "sum instead of mean, then ReLU", lambda before: before.sum(0).relu())
-add("3.3", "ReLU written as (m + |m|) / 2", first_layer_right, True)
+add("3.4", "mean of the features (ReLU first)", lambda before: before.relu().mean(0))
+add("3.4", "forgot the ReLU", lambda before: before.mean(0))
+add("3.4", "sum instead of mean, then ReLU", lambda before: before.sum(0).relu())
+add("3.4", "ReLU written as (m + |m|) / 2", first_layer_right, True)
 
 
-# ---------------------------------------------------------------- 3.4
+# ---------------------------------------------------------------- 3.3
 def soup_strict(held_out, accuracy_of):
     order = sorted(range(len(held_out)), key=lambda i: -float(held_out[i]))
     soup, best = [order[0]], held_out[order[0]]
@@ -332,10 +332,10 @@ def soup_right(held_out, accuracy_of):
     return soup
 
 
-add("3.4", "only if it gets better (a tie is left out)", soup_strict)
-add("3.4", "at least as accurate as the best single network (forgot to move the mark)", soup_fixed_threshold)
-add("3.4", "stop at the first one that does not help", soup_stops)
-add("3.4", "ask for the soup's accuracy anew each time, nothing stored", soup_right, True)
+add("3.3", "only if it gets better (a tie is left out)", soup_strict)
+add("3.3", "at least as accurate as the best single network (forgot to move the mark)", soup_fixed_threshold)
+add("3.3", "stop at the first one that does not help", soup_stops)
+add("3.3", "ask for the soup's accuracy anew each time, nothing stored", soup_right, True)
 
 
 # ---------------------------------------------------------------- 3.5
