@@ -100,7 +100,7 @@ def test_the_page_of_every_picture_is_that_of_the_notebooks():
 
 @pytest.mark.parametrize("stem, cell, drawn, measured", [
     ("08_cart", "panel-storage", "costs.storage", "storage.measure"),
-    ("07_interference", "panel-d", "plane.common_and_own", "plane.run_all")])
+    ("07_comparisons", "panel-d", "plane.common_and_own", "plane.run_all")])
 def test_a_picture_is_found_with_what_drew_and_measured_it(stem, cell, drawn, measured):
     notebook = next(chapter.notebook for chapter in CHAPTERS if chapter.stem == stem)
     (one,) = [one for one in where.drawings(notebook) if one.cell == cell]

@@ -841,12 +841,12 @@ def test_the_leads_are_those_of_the_ledger():
     (0.1, 0.01, "Only on some suites was a merge off both lines measurably better"),
     (0.1, 0.0, "A merge off both lines was not better on every suite"),
     (-0.1, 0.01, "No merge off both lines was measurably better")])
-def test_the_short_reading_of_the_plane_goes_by_intervals(several, rotated, title):
+def test_the_reading_of_the_plane_goes_by_intervals(several, rotated, title):
     page = panels.plane.best_in_words({"several": (several, 0.05), "rotated": (rotated, 0.05)})
     assert f"<b>{title}.</b>" in page.page and ("within the noise" in page.text) == (rotated < 0.05)
 
 
-def test_the_short_reading_of_the_plane_says_where_its_best_is_on_a_line():
+def test_the_reading_of_the_plane_says_where_its_best_is_on_a_line():
     page = panels.plane.best_in_words({"several": (0.0, 0.0), "rotated": (0.1, 0.05)})
     assert "On several, the best merge of the plane was on the better of the two lines. On rotated" in page.text
 
@@ -862,8 +862,8 @@ def test_the_plane_asks_for_its_highest_and_hides_all_but_the_lines(plane_sweep)
 
 
 def test_the_plane_says_what_the_ledgers_seeds_say(monkeypatch):
-    assert panels.plane.over_seeds() == ("Over ten seeds in profile full, it was better on both suites, by 7 points "
-                                         "and by 2.")
+    assert panels.plane.over_seeds() == ("Over ten seeds in profile full, it was better on both, by 7 points on "
+                                         "several data sets and by 2 on Rotated MNIST.")
     numbers = {f"{name}: plane over both lines": [-0.1, 0.1] for name in ("several", "rotated")}
     monkeypatch.setattr(claims, "measured", lambda: {"CART-8": numbers})
     assert "not measurably better on both suites" in panels.plane.over_seeds()

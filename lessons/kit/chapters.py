@@ -143,15 +143,16 @@ CHAPTERS = (
             teaches="the gap between task arithmetic and joint training, derived line by line and checked by numbers; "
                     "a formula and a bound put right; mini-batches, Adam and the first epoch; one basin",
             pictures={0: "gradients_gap"}),
-    Chapter("07_interference", "lessons.interference", panels=4, slider="λ, density",
+    Chapter("07_interference", "lessons.interference", panels=3, slider="λ, density",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
             teaches="what interference is; TIES by hand; a race of merging methods, all tuned alike; a map of all of "
-                    "them; on which tasks centring helps",
-            pictures={0: "merging_interference", 3: "merging_plane"}),
-    Chapter("07_comparisons", "lessons.interference", deeper=True, panels=2, slider="method, step",
+                    "them; on which tasks CART leads",
+            pictures={0: "merging_interference"}),
+    Chapter("07_comparisons", "lessons.interference", deeper=True, panels=3, slider="a, method, step",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
-            teaches="the race in tables, with the sources' grids; test-time adaptation without labels; choices that "
-                    "implementers make"),
+            teaches="the plane of the average, task arithmetic and CART; the race in tables, with the sources' grids; "
+                    "test-time adaptation without labels; choices that implementers make",
+            pictures={0: "merging_plane"}),
     Chapter("08_cart", "lessons.cart", panels=6, slider="directions kept, pixels permuted", quick=130, full=3600,
             needs=("mnist", "fashion"), needs_in_full=CIFAR,
             teaches="centred low-rank task vectors: why CART must keep some directions but not all, whether it is "

@@ -5,7 +5,8 @@ from lessons.interference.panels.methods import title_of
 
 def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
-    everything, adapting = said
+    plane, everything, adapting = said
+    assert "rank ratio" in plane
     suites = comparison.suites_of("quick")
     sweeps = comparison.run_all(suites, "quick", 0)
     others = unraced.run_all(suites, "quick", 0)["several"]
