@@ -94,12 +94,12 @@ CHAPTERS = (
     Chapter("00_start_here", "lessons.start", panels=1, slider="α",
             teaches="how the course works; that it matters how two networks began; two spirals",
             pictures={0: "start_decision_map"}),
-    Chapter("01_linearity", "lessons.linearity", panels=5, slider="α", needs=("mnist", "fashion"), quick=60,
+    Chapter("01_linearity", "lessons.linearity", panels=4, slider="α", needs=("mnist", "fashion"), quick=60,
             teaches="what lies between two finetuned networks: linear mode connectivity, layerwise linear feature "
                     "connectivity and cross-task linearity, measured on Rotated MNIST; why there is no hill",
-            pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
-                      4: "linearity_coef_per_layer"}),
-    Chapter("01_kinks", "lessons.linearity", deeper=True, panels=0, slider="", needs=("mnist", "fashion"), quick=60,
+            pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer",
+                      3: "linearity_coef_per_layer"}),
+    Chapter("01_kinks", "lessons.linearity", deeper=True, panels=1, slider="α", needs=("mnist", "fashion"), quick=60,
             teaches="where features miss the mix most and why: units that switch and layers that multiply; the "
                     "figures and claims of cross-task linearity"),
     Chapter("02_linearity_resnet", "lessons.resnet", panels=4, slider="α, block", needs=("cifar",), quick=130,
