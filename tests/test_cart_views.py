@@ -229,11 +229,11 @@ def test_the_reading_of_the_bell_says_only_what_the_numbers_carry(eight):
 
 def test_the_reading_of_the_output_layer_says_only_what_the_numbers_carry(sets):
     text = repr(centring.reading_of_the_output_layer(sets))
-    assert "turned the order" in centring.reading_of_the_output_layer(sets)._repr_html_()
+    assert "lead went away" in centring.reading_of_the_output_layer(sets)._repr_html_()
     assert "only number of directions" not in text
     assert "Of the ten cases on this panel, CART is ahead in three and truncation without centring in five." in text
     behind = _mended(sets, centring.EIGHT, centring.WHOLE, HOWS[1], 0.9)
-    assert "turned the order" not in centring.reading_of_the_output_layer(behind)._repr_html_()
+    assert "lead went away" not in centring.reading_of_the_output_layer(behind)._repr_html_()
     ahead = _mended(sets, peak.USUAL, centring.WHOLE, HOWS[0], 0.9)
     assert "output layer whole, CART is ahead." in repr(centring.reading_of_the_output_layer(ahead))
 
@@ -285,6 +285,8 @@ def test_a_table_says_in_which_rows_the_cliff_is_a_good_place_to_start():
     page = peak_panels.reading_of_the_cliff(cases)
     assert "With the output layer cut, the cliff was a good place to start in some rows" in page.page
     assert "In the rows “4 tasks”, “8 tasks”, “5 digits” and “5 digits, 10 outputs”, CART begins" in page.text
+    assert "In the row “standardised, lower rate”, which has a cliff, too, it does not." in page.text
+    assert "Of the three rows without a cliff, it begins at the number of large values in one." in page.text
     rows = {line.partition(":")[0]: line for line in page.text.splitlines()[1:]}
     for chip, head, first in (("4 tasks", 0, 11), ("8 tasks", 1, 20), ("standardised, lower rate", 0, 7)):
         name = next(name for name, text in peak_panels.CHIPS.items() if text == chip)

@@ -50,6 +50,7 @@ ALLOWED = {
         "claims-text": {"0.4": "the source's λ", "0.2": "half of it"},
         "in-one-minute": {"0.4": "the source's λ"}},
     "05_pretraining": {
+        "exercise-5-3-text": {"three times as far": "given in the exercise"},
         "gently-text": {"five times as many": "a setting"}},
     "05_theorem": {
         "gently-text": {"five times as many": "a setting"},

@@ -363,12 +363,12 @@ EXERCISES = [
             Wrong(9.0, "That is what the distance does. The curvature is a factor, too, and it has halved."),
             Wrong(3.0, "That is the distance. The formula has its square, and the curvature has halved."),
             Wrong(0.5, "That is what the curvature does. The distance has grown, and the formula has its square."),
-            Wrong(18.0, "You divided by the curvature. δ is proportional to it, so half the curvature means half of δ."),
-            Wrong(6.0, "You divided by the curvature and did not square the distance. The curvature multiplies, and the "
-                       "distance enters with its square."),
+            Wrong(18.0, "You divided by the curvature. δ is proportional to it: half the curvature, half of δ."),
+            Wrong(6.0, "You divided by the curvature and did not square the distance. The curvature multiplies, and "
+                       "the distance enters with its square."),
             Wrong(2.25, "You squared the curvature, too. Only the distance is squared."),
             Wrong(13.5, "You took the third power of the distance. The formula has its square."),
-            Wrong(0.5625, "You multiplied by ⅛. It stands in the old δ and in the new one, so it cancels in the factor."),
+            Wrong(0.5625, "You multiplied by ⅛. It stands in the old δ and in the new one, so it cancels."),
             Wrong(2 / 9, "That is the old δ divided by the new one. Divide the new one by the old one."),
             Wrong(3.5, "You subtracted the old δ. A factor is the new δ divided by the old one."),
             Wrong(9.5, "You added what distance and curvature do. In the formula they are multiplied."),

@@ -123,8 +123,8 @@ def reading_of_the_heights(sweep: xarray.Dataset) -> Page:
                       with all. (Two standard errors are at most {error:.0f} points.) {turned}""",
                    half=of_shares[0.5], most=of_shares[0.875], all=of_shares[1.0],
                    error=np.ceil(max(errors)),
-                   turned=said("""Eight tasks of digits, turned by eight angles, lie between half and all, at
-                                  {turned:.0f} points.""", turned=turned) if between else "")
+                   turned=said("""On eight tasks of digits, turned by eight angles, it gains {turned:.0f}
+                                  points.""", turned=turned) if between else "")
 
 
 def reading_beside_the_others(sweep: xarray.Dataset, of_learner: float) -> Page:

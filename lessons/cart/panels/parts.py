@@ -6,6 +6,7 @@ from lessons.kit.sweep import position
 from lessons.kit.view import Axis, Control, slider
 
 AVERAGE, OWN = "average", "own networks"
+COUNTS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def together(*sweeps: xarray.Dataset) -> xarray.Dataset:

@@ -10,7 +10,7 @@ from lessons.cart.experiment import peak as experiment
 from lessons.cart.experiment import pixels
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import centred_over_truncated, plateau
-from lessons.cart.panels.parts import Ranks, by_rank, listed
+from lessons.cart.panels.parts import COUNTS, Ranks, by_rank, listed
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, reach
 from lessons.kit.page import Markup, Page, bold, capital, paragraph, quiet, reading, said, table
@@ -208,18 +208,30 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
     cases = {name: sweep.sel(case=name) for name in CHIPS if name in sweep.case.values}
     behind = {name: behind_the_cliff(part, head) for name, part in cases.items()}
     near = [f"“{CHIPS[name]}”" for name, count in behind.items() if count is not None and 0 <= count <= NEAR]
+    far = [f"“{CHIPS[name]}”" for name, count in behind.items() if count is not None and not 0 <= count <= NEAR]
     title = "With the output layer cut, the cliff was a good place to start in some rows" \
         if 0 < len(near) < len(cases) else "The cliff, and where CART begins to be at its best"
-    first = reading(title, "{near} {none}",
+    first = reading(title, "{near} {far} {none}",
                     near=f"In the rows {_in_a_row(near)}, CART begins to be at its best at the cliff or right behind "
                     "it." if near else "",
-                    none="In the rows without a cliff, large values are no guide."
-                    if None in behind.values() else "")
+                    far=f"In the rows {_in_a_row(far)}, which have a cliff, too, it does not." if len(far) > 1 else
+                    f"In the row {far[0]}, which has a cliff, too, it does not." if far else "",
+                    none=_without_a_cliff([part for name, part in cases.items() if behind[name] is None], head))
     rows = [(CHIPS[name], f"{part.large.item():.0f}", "no" if behind[name] is None else "yes",
              *(plateau(part, which).first for which in experiment.HEADS)) for name, part in cases.items()]
     below = table(("networks", "large values", "cliff?",
                    *(f"CART begins to be at its best at, output layer {which}" for which in ("cut", "whole"))), rows)
     return Page(f"{first.text}\n{below.text}", first.page + below.page)
+
+
+def _without_a_cliff(parts, head):
+    """One sentence on the cases without a cliff: in how many CART begins to be at its best at the number of large
+    values."""
+    if not parts:
+        return ""
+    hits = sum(plateau(part, head).first == round(part.large.item()) for part in parts)
+    return (f"Of the {COUNTS[len(parts)]} rows without a cliff, it begins at the number of large values in "
+            f"{COUNTS[hits]}." if len(parts) > 1 else "")
 
 
 def _in_a_row(names):

@@ -323,7 +323,7 @@ def reading_of_stale(sweep: xarray.Dataset, in_full: xarray.Dataset | None) -> P
         In profile “full”, with longer training, new statistics change the accuracy of the endpoints by {ends}
         points{doubt_of_ends}, and that of the midpoints by {midpoint} points{doubt}. {so}We did not test why.""",
                    ends=ends, doubt_of_ends=ends.doubt(), midpoint=midpoint, doubt=midpoint.doubt(),
-                   so="So here the endpoints gained after short training alone. " if only_short
+                   so="So here the endpoints gained only after the short training. " if only_short
                    else "")
 
 
@@ -660,8 +660,9 @@ def reading_of_lengths(sweep: xarray.Dataset) -> Page:
     anew = {f"anew_{name}": value for name, value in by_depth(sweep, "re-estimated").items()}
     return reading("What you should have seen", """
         In the mean over images, pairs and α, coef with interpolated statistics falls from {block_1_coef:.2f} in block
-        1 to {block_8_coef:.2f} in block 8, and with new ones it is {anew_block_1_coef:.2f} and
-        {anew_block_8_coef:.2f}. On the outputs you have to look twice. Over all hundred, coef is {output_coef:.2f} and
-        {anew_output_coef:.2f}, but most of these belong to rows that nobody trained, the same ones in both networks.
-        On the ten of the two tasks it is {ten_outputs_coef:.2f} with interpolated statistics and
-        {anew_ten_outputs_coef:.2f} with new ones.""", **numbers, **anew)
+        1 to {block_8_coef:.2f} in block 8. With new ones it is {anew_block_1_coef:.2f} in block 1 and
+        {anew_block_8_coef:.2f} in block 8. On the outputs you have to look twice. Over all hundred, coef is
+        {output_coef:.2f} with interpolated statistics and {anew_output_coef:.2f} with new ones. But most of these
+        belong to rows that nobody trained, the same ones in both networks, so this says little about the two tasks. On
+        the ten outputs of the two tasks it is {ten_outputs_coef:.2f} and {anew_ten_outputs_coef:.2f}.""",
+                   **numbers, **anew)
