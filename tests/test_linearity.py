@@ -405,6 +405,7 @@ def test_the_panel_of_units_says_how_many_flip_and_what_is_missed(two, sweep):
         z_i, z_j = sweep.first_input.sel(two=two).isel(image=digit).values
         missed = alpha * z_i.clip(0) + (1 - alpha) * z_j.clip(0) - (alpha * z_i + (1 - alpha) * z_j).clip(0)
         mix = alpha * z_i.clip(0) + (1 - alpha) * z_j.clip(0)
+        assert f"{((z_i > 0) | (z_j > 0)).sum()} are on in A, in B or in both" in panel.alt
         assert f"{(z_i * z_j < 0).sum()} units are on in one" in panel.alt
         assert f"misses {missed.sum() / mix.sum():.1%} of the mix" in panel.alt
     panel.set(alpha=0.0)
@@ -444,7 +445,8 @@ def test_causes_are_measured_shown_and_said(sweep, session_sweep):
     assert np.allclose(found.kinks + found.curvature, 1) and np.allclose(found.kinks.isel(layer=0), 1)
     numbers = causes.summary(found)
     assert f"{numbers['kinks_output']:.0%}" in causes_panels.causes(found).data
-    assert f"{numbers['handed_on_output']:.0%} was inherited from below" in causes_panels.reading_of_causes(found).text
+    text = causes_panels.reading_of_causes(found).text
+    assert f"{numbers['handed_on_output']:.0%} of the output's error was inherited from below, on average" in text
     repairs = causes_panels.reading_of_repairs(found)
     assert f"with layer 3 repaired {numbers['left_after_layer_3']:.0%}" in repairs.text
     assert ("is gone once layer 2 is repaired" in repairs.page) == (numbers["left_after_layer_2"] < 0.5)
@@ -610,6 +612,18 @@ def test_on_the_ledgers_seeds_the_loss_on_both_tasks_has_a_valley_and_on_each_no
     numbers = {name: np.array(values) for name, values in claims.measured()["CTL-1"].items()}
     assert len(numbers["middle_gain_least"]) >= 10 and (numbers["middle_gain_least"] > 0).all()
     assert numbers["barrier_one_task"].max() <= between.NO_HILL and numbers["barrier_both"].max() <= between.NO_HILL
+
+
+def test_with_seed_0_the_gap_is_largest_at_the_output_and_its_share_in_layer_3():
+    measured = experiment.LINE.archived("full", 0)
+    gap = measured.gap_mean.max("alpha")
+    for values, layer in ((gap, "output"), (gap / measured.own_mean, "layer 3")):
+        assert values.max("pair").idxmax("layer").item() == layer
+
+
+def test_with_seed_0_kinks_are_the_larger_part_of_the_error_and_the_output_inherits_most_of_it():
+    measured = causes.CAUSES.archived("full", 0)
+    assert (measured.kinks.mean("pair") > 0.5).all() and (measured.handed_on.sel(layer="output") > 0.5).all()
 
 
 def test_on_the_ledgers_seeds_the_gap_is_larger_after_two_epochs_than_after_one():

@@ -110,8 +110,8 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
     return {"kicker": "Layer by layer: do the features point in the direction of the mix?", "charts": charts,
             "draw": draw, "controls": _view_controls(sweep, asked_layer),
             "hides": ["map", "this layer", "middle half", *layers],
-            "caption": f"{caption(sweep)} 100 % is the distance between A and B; a gap below {CLOSE:.0%} of it is "
-                       "called near."}
+            "caption": f"{caption(sweep)} 100 % is the distance between A and B; this course calls a gap below "
+                       f"{CLOSE:.0%} of it near."}
 
 
 def _shares(line, alphas):
@@ -374,7 +374,8 @@ def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
     holds = claims.condition("CTL-2", "gap_over_own_most").holds(numbers["gap_over_own_most"])
     off = abs(sweep.alpha[sweep.gap_mean.argmax("alpha")] - 0.5).max().item()
     step = float(sweep.alpha[1] - sweep.alpha[0])
-    where = "The gap is largest at or next to the midpoint." if off < 1.5 * step else ""
+    where = f"Of all {sweep.sizes['alpha']} α measured, it is always largest at or next to the midpoint." \
+        if off < 1.5 * step else ""
     return reading("The gap", """
         {verdict} with Zhou et al., whose gaps “consistently approach 0”: for all pairs and layers, at the three α of
         their figures, ours is at most {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the distance
@@ -389,10 +390,10 @@ def reading_of_coef(sweep: xarray.Dataset) -> Page:
     if verdict == agrees(True) and numbers["coef_most"] < 1:
         verdict += " in part"
     return reading("The length (coef)", """
-        {verdict} with Zhou et al., who call coef close to 1: in the hidden layers it is {coef_mean:.2f} on average, and
-        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. At the midpoints, the fewest do for {pair} in
-        {layer}: {least:.0%}. The means over the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the
-        features come out {length}.""",
+        {verdict} with Zhou et al., who call coef close to 1. Over all pairs, the hidden layers and α = ¼, ½ and ¾ (the
+        figure shows a part of these), coef is {coef_mean:.2f} on average, and {share_within_10_percent:.0%} of the
+        images lie within 0.1 of 1. At the midpoints, the fewest do for {pair} in {layer}: {least:.0%}. The means over
+        the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the features come out {length}.""",
                    verdict=verdict, **_least_near(sweep), length=_too(numbers), **numbers)
 
 

@@ -85,9 +85,10 @@ def reading_of_causes(sweep: xarray.Dataset) -> Page:
     return reading("Where the error comes from", """
         In layer 1 kinks cause the whole error. Further up, with the midpoint’s switches, they are {kinks_layer_2:.0%}
         of it in layer 2, {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output, and curvature is the
-        rest. (With A’s or B’s switches, the shares can differ.) These are
-        means over the pairs; at the output the pairs range from {least:.0%} to {most:.0%}. {more} Of the output's
-        error, {handed_on_output:.0%} was inherited from below.""",
+        rest. (With A’s or B’s switches, the shares can differ.) These are means over the pairs; at the output the pairs
+        range from {least:.0%} to {most:.0%}. The formula with the cross term splits the error in another way. By it,
+        {handed_on_output:.0%} of the output's error was inherited from below, on average over the pairs. This part
+        holds kinks and cross terms of all layers below. {more}""",
                    more=more, least=output.min().item(), most=output.max().item(), **numbers)
 
 

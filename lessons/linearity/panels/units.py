@@ -99,9 +99,10 @@ def one_digit(sweep: xarray.Dataset):
                   "B": np.where(layer.in_one[:count] == -1, heights, np.nan)}
         values |= {f"digit {other + 1}": layers[two][other].kept if other != digit else np.full(len(ALPHAS), np.nan)
                    for other in digits}
-        alt = said("""What {count} units of layer 1 make of one digit, in two networks ({whose}) and at α = {alpha:.2f}
-                      between them. {flipped} units are on in one of the two networks alone. {below}""",
-                   count=len(mix), whose=WHOSE[two], alpha=alpha, flipped=layer.flipped,
+        alt = said("""What layer 1 makes of one digit, in two networks ({whose}) and at α = {alpha:.2f} between them. Of
+                      its {count} units, {on} are on in A, in B or in both, and only these have bars. {flipped} units
+                      are on in one of the two networks alone. {below}""",
+                   count=len(mix), on=layer.on, whose=WHOSE[two], alpha=alpha, flipped=layer.flipped,
                    below=said(_BELOW, missed=missed) if 0 < alpha < 1 else "This is one of the two networks itself.")
         about = key(("merged", "The network between A and B"), ("a", "Missing: units that are on in A alone"),
                     ("b", "Missing: units that are on in B alone"), ("", "grey: the other digits"))
