@@ -553,7 +553,7 @@ def test_the_short_readings_say_this_sweeps_numbers_and_no_more_than_they_carry(
     most = (inner.gap_mean / sweep.own_mean).max().item()
     assert f"at most {most:.0%} of the distance" in between.reading_of_directions(sweep).text
     least = inner.coef_mean.isel(layer=slice(None, -1)).min().item()
-    assert f"layer and α (¼, ½, ¾), run from {least:.2f} to" in between.reading_of_lengths(sweep).text
+    assert f"means over the images run from {least:.2f} to" in between.reading_of_lengths(sweep).text
     flat = 0 * sweep.gap_mean
     for share, coef, direction, length in ((0.1, 0.9, "point nearly in", "a little too short"),
                                            (0.2, 0.8, "not small everywhere", "How long"),
@@ -591,7 +591,7 @@ def test_the_reading_of_strangers_calls_their_shares_small_only_if_they_are(hidd
         "layer 1": (hidden, coef), "layer 2": (hidden / 2, coef + 0.1), "output": (output, 0.1)})
     page = between.reading_of_strangers([], None)
     assert title in page.page and f"{hidden:.0%} of the distance" in page.text and f"{output:.0%} of it" in page.text
-    assert ("so will the length" in page.text) == will
+    assert ("The length of their features will show it" in page.text) == will
 
 
 def test_the_reading_of_convexity_compares_the_line_the_mix_and_the_network(standin_folder_session, sweep, monkeypatch):

@@ -171,9 +171,10 @@ def reading_of_directions(sweep: xarray.Dataset) -> Page:
     title = "The features point nearly in the direction of the mix" if small else "The gap is not small everywhere"
     off = abs(sweep.alpha[sweep.gap_mean.argmax("alpha")] - 0.5).max().item()
     step = float(sweep.alpha[1] - sweep.alpha[0])
-    where = "For every pair and layer, it is largest at the midpoint or next to it." if off < 1.5 * step else ""
+    where = said("For every pair and layer, over the map’s {alphas} α, it is largest at or next to the midpoint.",
+                 alphas=sweep.sizes["alpha"]) if off < 1.5 * step else ""
     return reading(title, """
-        For all six pairs, in all layers, the gap is at most {most:.0%} of the distance from A to B (means over the
+        For all six pairs and all layers, the gap is at most {most:.0%} of the distance from A to B (means over the
         images, at α = ¼, ½ and ¾). {where}""", most=numbers["gap_over_own_most"], where=where)
 
 
@@ -183,9 +184,9 @@ def reading_of_lengths(sweep: xarray.Dataset) -> Page:
     title = "The features are a little too short" if numbers["coef_most"] < 1 and \
         numbers["coef_least"] > 0.85 else "How long are the features?"
     return reading(title, """
-        In the hidden layers coef is {coef_mean:.2f} on average, and {share_within_10_percent:.0%} of the images lie
-        within 0.1 of 1. The means over the images, one for each pair, layer and α (¼, ½, ¾), run from {coef_least:.2f}
-        to {coef_most:.3f}.""", **numbers)
+        Over all six pairs (the panel opens on one), the hidden layers and α = ¼, ½ and ¾, coef is {coef_mean:.2f} on
+        average, and {share_within_10_percent:.0%} of the images lie within 0.1 of 1. The means over the images run from
+        {coef_least:.2f} to {coef_most:.3f}.""", **numbers)
 
 
 def reading_of_shortest(sweep: xarray.Dataset, strangers: list, x: Tensor) -> Page:
@@ -220,11 +221,12 @@ def reading_of_strangers(strangers: list, x: Tensor) -> Page:
     most, shortest = max(share for share, _ in hidden), min(coef for _, coef in hidden)
     small = most < SMALL and output > 1
     title = "In the hidden layers even strangers have small shares" if small else "The shares of the strangers"
-    will = "The output shows how badly they mix, and so will the length of their features." \
+    will = "The length of their features will show it, too." \
         if small and shortest < SHORT else ""
     return reading(title, """
         There the gap is at most {most:.0%} of the distance from A to B. In the output layer it is {output:.0%} of it,
-        so the midpoint is further from the mix than A is from B. {will}""" if small else """
+        so the midpoint is further from the mix than A is from B. A small share in a hidden layer alone does not show
+        that two networks mix well. {will}""" if small else """
         In the hidden layers the gap is at most {most:.0%} of the distance from A to B. In the output layer it is
         {output:.0%} of it.""", most=most, output=output, will=will)
 
