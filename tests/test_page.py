@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import xarray
 
-from lessons.kit.page import digits, grid_table
+from lessons.kit.page import digits, grid_table, half_up
 
 
 def test_numbers_on_a_grid_become_a_table_with_a_dash_where_nothing_was_measured():
@@ -23,3 +23,9 @@ def test_a_table_of_three_dimensions_is_refused():
                                           (-1e-9, "−1e−09"), (0.0, "0")])
 def test_digits_has_few_digits_and_a_minus_sign(value, shown):
     assert digits(value) == shown
+
+
+@pytest.mark.parametrize("value, shown", [(0.9135, "0.914"), (0.9315, "0.932"), (0.8455, "0.846"), (0.91349, "0.913"),
+                                          (np.mean([0.1] * 3 + [0.2135]), "0.128"), (1, "1.000")])
+def test_a_half_is_rounded_up_and_reads_the_same_as_a_share_and_in_per_cent(value, shown):
+    assert f"{half_up(value):.3f}" == shown and f"{half_up(value):.1%}" == f"{100 * float(shown):.1f}%"

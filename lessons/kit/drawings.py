@@ -8,6 +8,7 @@ from torch import Tensor
 
 from lessons.kit import plotting
 from lessons.kit.noise import with_reach
+from lessons.kit.page import half_up
 from lessons.kit.plotting import BLACK, GREY, themed
 from lessons.kit.view.printed import COLOURS
 
@@ -84,13 +85,14 @@ def accuracies(scores: Mapping[str, float], images: int, colours: Mapping[str, s
     ax.barh(names, values, xerr=(middle - low, high - middle), height=0.6, ecolor=BLACK,
             color=[colours.get(name, GREY) for name in names])
     for place, (value, end) in enumerate(zip(values, high)):
-        ax.annotate(f"{value:.1%}", (end, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9.5)
+        ax.annotate(f"{half_up(value):.1%}", (end, place), xytext=(4, 0), textcoords="offset points", va="center",
+                    fontsize=9.5)
     if chance is not None:
         ax.axvline(chance, color=GREY, linestyle=":", marker="")
     ax.set(xlim=(0, high.max() + 0.12), title=title)
     ax.invert_yaxis()
     plotting.in_percent(ax.xaxis)
     ax.grid(axis="y", visible=False)
-    told = "; ".join(f"{name}: {value:.1%}" for name, value in zip(names, values))
+    told = "; ".join(f"{name}: {half_up(value):.1%}" for name, value in zip(names, values))
     below = f"On {images:,} {asked}. Black lines: two standard errors." + (" Dotted: guessing." if chance else "")
     return plotting.show(fig, f"{title}. {told}.", below)

@@ -7,6 +7,7 @@ import functools
 import html
 import re
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 from markupsafe import Markup, escape
 
@@ -151,6 +152,16 @@ def minus(text: str) -> str:
 def digits(value: float, count: int = 4) -> str:
     """A number with at most so many digits that count, and a minus sign."""
     return minus(f"{value:.{count}g}")
+
+
+def half_up(value: float, digits: int = 3) -> float:
+    """A number rounded to so many digits behind the point, a half always up.
+
+    0.9135 becomes 0.914. Rounded first, it is the same number as "0.914" and as "91.4%"; a format alone rounds each of
+    the two by what the computer makes of 0.9135 and of 91.35, which is a little more or a little less.
+    """
+    exact = Decimal(f"{value:.9f}")  # without what a computer's sum adds in the last places
+    return float(exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
 
 
 def capital(text: str) -> str:
