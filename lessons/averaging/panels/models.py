@@ -9,7 +9,7 @@ import data
 from lessons.averaging.experiment.models import ANGLE, BOLD, OUTLIERS, STRANGER, TRAIN_IMAGES
 from lessons.averaging.panels.outliers import LOOKS, USUAL
 from lessons.kit import drawings, plotting
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, half_up, reading, said
 from lessons.kit.plotting import still
 from lessons.kit.sweep import caption
 
@@ -37,7 +37,7 @@ def digits(sweep: xarray.Dataset):
 def twenty_two(sweep: xarray.Dataset):
     """Every network's accuracy against its learning rate, with a marker for the number of epochs."""
     rates, epochs = np.array([_HYPERS.search(name).groups() for name in sweep.name.values.astype(str)], float).T
-    accuracies = sweep.accuracy.values
+    accuracies = _accuracies(sweep)
     fig, ax = plotting.figure(width=7.4, height=3.6)
     colours = [LOOKS[USUAL].colour] * 20 + [LOOKS[who].colour for who in OUTLIERS]
     for rate, passes, accuracy, colour in zip(rates, epochs, accuracies, colours):
@@ -63,10 +63,16 @@ def twenty_two(sweep: xarray.Dataset):
 
 def reading_of_the_two(sweep: xarray.Dataset) -> Page:
     """Whether the accuracies of the bold one and the stranger would give them away."""
-    twenty, two = sweep.accuracy.values[:20], sweep.accuracy.values[20:]
+    accuracies = _accuracies(sweep)
+    twenty, two = accuracies[:20], accuracies[20:]
     numbers = {"least": twenty.min(), "most": twenty.max(), "bold": two[0], "stranger": two[1]}
     if (two >= numbers["least"]).all() and (two <= numbers["most"]).all():
         return reading("Their accuracies do not give the two away", """The twenty have {least:.1%} to {most:.1%}, and
             the bold one with {bold:.1%} and the stranger with {stranger:.1%} lie in between.""", **numbers)
     return reading("How accurate are they?", """The twenty have {least:.1%} to {most:.1%}, the bold one has {bold:.1%},
         and the stranger has {stranger:.1%}.""", **numbers)
+
+
+def _accuracies(sweep):
+    """Of the twenty-two, rounded as they are shown."""
+    return np.array([half_up(accuracy) for accuracy in sweep.accuracy.values])

@@ -7,7 +7,7 @@ import xarray
 from lessons.averaging.experiment.models import BOLD, OUTLIERS, STRANGER
 from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE
 from lessons.kit import drawings, plotting
-from lessons.kit.page import Page, minus, reading, said
+from lessons.kit.page import Page, half_up, minus, reading, said, table
 from lessons.kit.plotting import BLUE, GREY, PURPLE, RED, Look, still, themed
 from lessons.kit.sweep import caption
 
@@ -62,24 +62,24 @@ def alone_and_in_triples(sweep: xarray.Dataset):
 
 
 def reading_of_the_outliers(sweep: xarray.Dataset) -> Page:
-    """What the bold one and the stranger are alone and what they do to a triple, with this sweep's numbers."""
-    triples = _triples(sweep)
-    average, ensemble = (values.mean().item() for values in triples[USUAL])
-    alone = sweep.accuracy[:20]
-    usual = sweep.distance[:20].mean()
-    parts = []
+    """What the bold one and the stranger are alone and what they do to a triple: a finding, and a table."""
+    triples = {who: [values.mean().item() for values in both] for who, both in _triples(sweep).items()}
+    usual = triples[USUAL]
+    away = sweep.distance[:20].mean()
+    rows = [(f"{USUAL}, on average", f"{sweep.accuracy[:20].mean().item():.1%}", "1.0",
+             *(f"{accuracy:.1%}" for accuracy in usual))]
     for who, place in OUTLIERS.items():
-        averaged, asked = (values.mean().item() for values in triples[who])
-        parts.append(said("""{who} has {alone:.3f} alone and lies {times:.1f} times as far from the pretrained network
-                             as the twenty do on average; triples with it differ on average by {averaged}
-                             points where weights are averaged and by {asked} where outputs are""",
-                          who=who, alone=sweep.accuracy[place].item(), times=(sweep.distance[place] / usual).item(),
-                          averaged=minus(f"{100 * (averaged - average):+.1f}"),
-                          asked=minus(f"{100 * (asked - ensemble):+.1f}")))
-    return reading("Two troublemakers", """The twenty have accuracies of {least:.3f} to {most:.3f}, their triples on
-        average {average:.3f} with averaged weights and {ensemble:.3f} as ensembles. Compared with them, {outliers}.""",
-        least=alone.min().item(), most=alone.max().item(), average=average, ensemble=ensemble,
-        outliers="; ".join(parts))
+        rows.append((who, f"{half_up(sweep.accuracy[place].item()):.1%}",
+                     f"{(sweep.distance[place] / away).item():.1f}",
+                     *(minus(f"{accuracy:.1%} ({100 * (accuracy - than):+.1f})")
+                       for accuracy, than in zip(triples[who], usual))))
+    spoils = all(triples[who][0] < usual[0] and triples[who][1] >= usual[1] for who in OUTLIERS)
+    told = reading("Two troublemakers" if spoils else "What do the two do to a triple?", """{finding} In brackets:
+        by how many points triples of this model and two of the twenty are on average more (+) or less (−) accurate than
+        triples of the twenty.""", finding="Averages lose with either of them, and ensembles do not." if spoils else "")
+    page = table(("", "alone", "distance from the pretrained network, the twenty: 1", "triples: averaged weights",
+                  "triples: ensemble"), rows, before=told.page)
+    return Page(f"{told.text}\n{page.text}", page.page)
 
 
 _PLACES = {USUAL: slice(0, 20), BOLD: slice(20, 21), STRANGER: slice(21, 22)}

@@ -16,8 +16,8 @@ def introduction() -> Page:
     text = said("""Chapter 2's pretrained ResNet-18 (width 16, split 0 of Split CIFAR-100), finetuned five times on
                    split 1 with different hyper-parameters: ten triples. An averaged network has never seen a batch, so
                    its BatchNorm statistics are estimated again on training images; beside it, what happens if they are
-                   simply averaged like weights. Ten triples are too few for a correlation: compare their level with the
-                   five models alone, and the size of the gap with the MLP's.""")
+                   simply averaged like weights. Ten triples are too few for a correlation. So compare their level with
+                   the five models alone, and the size of the gap with the MLP's.""")
     return Page(text, paragraph(text))
 
 
@@ -67,6 +67,21 @@ def _gaps(ax, sweep):
     ax.set_xticks(places, [str(layer).replace("block ", "") for layer in sweep.layer.values])
     ax.set_xlabel("block")
     ax.legend(loc="upper left")
+
+
+def reading_of_the_level(sweep: xarray.Dataset | None) -> Page:
+    """How accurate the ten triples are on average, beside the five models alone; nothing where none was measured."""
+    if sweep is None:
+        return Page("", "")
+    average, ensemble = sweep.average_accuracy.mean().item(), sweep.ensemble_accuracy.mean().item()
+    alone, best = sweep.accuracy.mean().item(), sweep.accuracy.max().item()
+    between = alone < min(average, ensemble) and max(average, ensemble) < best
+    title = "Better than the five on average, and below the best of them" if between else "How good are the triples?"
+    return reading(title, """On average over the ten triples, averaged weights have {average:.1%}, and the ensembles
+        have {ensemble:.1%}. The five alone have {alone:.1%} on average, and the best of them has {best:.1%}. (The
+        standard error of one accuracy is {error:.1f} points.)""",
+        average=average, ensemble=ensemble, alone=alone, best=best,
+        error=100 * error_of_share(alone, images_of(sweep)))
 
 
 def reading_of_the_gap(sweep: xarray.Dataset | None, mlps: xarray.Dataset) -> Page:

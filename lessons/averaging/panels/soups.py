@@ -8,7 +8,7 @@ from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, OUTLIERS,
 from lessons.averaging.experiment.soups import GUESTS, NOBODY, SOUPS
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference
-from lessons.kit.page import Page, quiet, reading, said
+from lessons.kit.page import Page, half_up, quiet, reading, said
 from lessons.kit.plotting import BLUE, GREEN, GREY, RED, themed
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
@@ -131,8 +131,7 @@ def measured_on(sweep: xarray.Dataset) -> Page:
 def _beside_single(part):
     """Whether the greedy soup is better than the single model, which costs no search."""
     gain = Difference(part.greedy_gain.item(), part.greedy_gain_error.item())
-    way = "loses" if gain.value < 0 else "gains"
-    return f"Compared with the best single model it {way}: {gain} points{gain.doubt()}"
+    return f"Its difference to the best single model is {gain} points{gain.doubt()}"
 
 
 def _among_few(part):
@@ -148,7 +147,7 @@ def _among_few(part):
 
 
 def _least_of_two_or_more(accuracy):
-    return accuracy.isel(size=slice(1, None)).min().item()
+    return half_up(accuracy.isel(size=slice(1, None)).min().item())
 
 
 @themed

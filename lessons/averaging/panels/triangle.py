@@ -7,7 +7,7 @@ from lessons.averaging.experiment.triangle import mix_of
 from lessons.averaging.panels.triples import images_of
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, half_up, reading, said
 from lessons.kit.plotting import themed
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import (
@@ -71,9 +71,9 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
         shares = mix_of(alpha, rest).numpy()
         average, ensemble = ways.values()
         alt = said(_ALT, mix=", ".join(f"{share:.2f} of {name}" for share, name in zip(shares, members[three])),
-                   alpha=alpha, rest=rest, average=average[row, column], ensemble=ensemble[row, column],
-                   lost=lost[three][row, column], average_least=average.min(), ensemble_least=ensemble.min(),
-                   most=lost[three].max())
+                   alpha=alpha, rest=rest, lost=lost[three][row, column], most=lost[three].max(),
+                   average=half_up(average[row, column]), ensemble=half_up(ensemble[row, column]),
+                   average_least=half_up(average.min()), ensemble_least=half_up(ensemble.min()))
         about = key(("merged", "Averaged weights of {} (the first), {} and {}".format(*members[three])),
                     ("single", "Ensemble with the same shares"))
         return Frame(findings[three], alt, values, about)
@@ -185,7 +185,8 @@ def reading_of_the_mixes(sweep: xarray.Dataset) -> Page:
     most = float((best.triangle_ensemble - best.triangle_average).max())
     return reading(worse, "With a third of each, averaged weights have {average:.1%}" + below + """. The ensemble of the
         same three has {ensemble:.1%}. With the three best of the twenty, no mix of weights was more than {most:.1f}
-        points below the ensemble.""", average=average, ensemble=ensemble, alone=alone, most=100 * most)
+        points below the ensemble.""",
+                   average=half_up(average), ensemble=half_up(ensemble), alone=half_up(alone), most=100 * most)
 
 
 @themed

@@ -53,36 +53,36 @@ def reading_of_the_walks(sweep: xarray.Dataset) -> Page:
     times = float(near.walk_gap / as_far_apart)
     verdict = f"So it is not the distance alone. The direction may count{_rival(near, usual.sel(length=NEAR))}" \
         if times > 2 else "So it is the distance"
-    return reading("Distance or direction?", """{farther} There the gap is {bold:.4f} for the bold one, and {usual:.4f}
-        for the other. If you compare triples whose members are equally far apart (right), the gap of the bold one is
-        {times:.0f} times as large. {behind} {verdict}.""",
-        farther=_farther(bold, usual), bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(),
-        times=times, behind=_behind(near), verdict=verdict)
+    return reading("Distance or direction?", """Left, at distance {at:.0f}, the gap is {bold:.4f} for the bold one and
+        {usual:.4f} for the other. Right, compare the bold one's triples at this distance with triples of the other
+        whose members are equally far apart. The gap of the bold one is {times:.0f} times as large{behind}. {verdict}.
+        {farther}""",
+        at=NEAR, bold=near.walk_gap.item(), usual=usual.walk_gap.sel(length=NEAR).item(), times=times,
+        behind=_behind(near), verdict=verdict, farther=_farther(bold, usual))
 
 
 def _farther(bold, usual):
     """Whether both gaps are larger far out, and what this means for the accuracies of the model that was pushed there.
     """
     if not all((part.walk_gap.sel(length=FAR) > part.walk_gap.sel(length=NEAR)).item() for part in (bold, usual)):
-        return f"Compare the two at the same distance {NEAR:.0f} from the start (left)."
+        return ""
     far = usual.sel(length=FAR)
     average, ensemble, alone = (far[name].item() for name in ("walk_average", "walk_ensemble", "walk_alone"))
-    poor = " (A larger gap need not mean a less accurate average. The network that is pushed out is poor alone, and " \
-           "its average is more accurate than the ensemble.)" \
+    poor = " But a larger gap need not mean a less accurate average. The network that is pushed out is poor alone, " \
+           "and its average is more accurate than the ensemble." \
         if average - ensemble > CLEAR and ensemble - alone > CLEAR else ""
-    return f"At distance {FAR:.0f} both gaps are larger than at {NEAR:.0f}.{poor} Now compare the two at the smaller " \
-           "distance (left)."
+    return f"At distance {FAR:.0f} both gaps are larger.{poor}"
 
 
 def _rival(bold, usual):
     """What else differs where both lie at the same distance: the accuracy of the models that walk."""
     if (usual.walk_alone - bold.walk_alone).item() <= CLEAR:
         return ""
-    return ", and so may accuracy. Pulled back, the bold one alone is clearly less accurate than the other, and " \
-           "this test does not separate the two explanations"
+    return ", and so may accuracy: pulled back, the bold one alone is clearly less accurate than the other. This " \
+           "test does not separate the two explanations"
 
 
 def _behind(near):
     """By how much the bold one's average is less accurate than its ensemble where it is pulled back."""
     lost = (near.walk_ensemble - near.walk_average).item()
-    return f"Even there, its average is {100 * lost:.1f} points below the ensemble." if lost > 0 else ""
+    return f", and its average is {100 * lost:.1f} points below the ensemble" if lost > 0 else ""
