@@ -207,7 +207,7 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     behind = (sweep.above_best < -WIDE * sweep.above_best_error).mean().item()
     rarely = "So averaging three networks rarely beats the best of them." if surely < RARELY and behind > 0.5 else ""
     noise = f"""If both were equally accurate in every triple, noise would put an average clearly ahead in about
-                {BY_CHANCE:.1%}, so these few may be noise.""" if 0 < surely < 2 * BY_CHANCE else ""
+                {BY_CHANCE:.1%}, so on these images these few may be noise.""" if 0 < surely < 2 * BY_CHANCE else ""
     return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it was. It was
         clearly ahead (by more than two standard errors) in {surely:.1%}, and clearly behind in {behind:.0%}. """ +
         f"{noise} {rarely}",
