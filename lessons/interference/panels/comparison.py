@@ -317,6 +317,7 @@ def chosen(sweeps: dict[str, xarray.Dataset]) -> Page:
             edges = edges or bool(at_edge)
     note = "* The smallest or largest value that was tried, so a better one may lie beyond." if edges else \
         "No method's best lies at the edge of what was tried."
+    note += " The columns of the sources' grids have no stars, because many of these grids have a single value."
     return _table(head, rows.values(), f"{_widths(sweeps)} {note} {rests_on(*sweeps.values())}")
 
 
@@ -338,11 +339,10 @@ def _widths(sweeps):
         high = scales.max().item()
         parts.append(f"between {low:g} and {high:g} on {suite_of(sweep)}")
         scale, count = shared_scale(sweep)
-        shared.append(f"on {suite_of(sweep)} {count} of {len(SEARCHED)} (λ = {scale:g})")
-    return f"Of all that was tried, held-out images chose a λ {' and '.join(parts)}, depending on the method. If all " \
-           "methods had to share one λ, then even the one that suits most of them would leave only so many within " \
-           "the noise of their own best: " \
-           f"{', '.join(shared)}."
+        shared.append(f"{count} on {suite_of(sweep)} (λ = {scale:g})")
+    return f"Of all that was tried, held-out images chose a λ {' and '.join(parts)}, depending on the method. With " \
+           f"one λ for all {len(SEARCHED)} methods, at most {' and '.join(shared)} stay at their own best, within " \
+           "the noise of the held-out images."
 
 
 def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:

@@ -1,5 +1,5 @@
-"""The library of merging methods: a map of them, a table of those that are not in the race, and a table of all."""
-from lessons.interference.experiment.searches import REPORTED
+"""The library of merging methods: a map of them, tables of those in the race and outside it, and a table of all."""
+from lessons.interference.experiment.searches import REPORTED, STORING
 from lessons.kit import plotting
 from lessons.kit.page import Page, folded, quiet, table
 from lessons.kit.plotting import BLACK, GREEN
@@ -52,13 +52,26 @@ def overview():
     return plotting.show(fig, f"Methods by what they need and what they drop. {told}.", "Green: in the race below.")
 
 
+KNOWN = ("average", "task_arithmetic", "ties")  # from the lessons before this table
+
+
+def raced() -> Page:
+    """A table of the methods of the race that the lesson has not told of yet, a line each; last those that store
+    something per task."""
+    rows = [(methods()[name].short + "*" * (name in STORING), methods()[name].drops, methods()[name].combines)
+            for name in REPORTED if name not in KNOWN]
+    return table(("in the race", "drops", "puts the rest together as"), rows, "\n".join(map(": ".join, rows)), left=3,
+                 after=quiet("* stores something per task."))
+
+
 def not_raced() -> Page:
     """A table of the methods that are not in the race: each in one line, and where to find it."""
     rows = [(method.title, _in_one_line(method), name, MERGEKIT.get(name, "–"))
             for name, method in methods().items() if name not in REPORTED]
     text = "\n".join(": ".join(row[:2]) for row in (*rows, PASSTHROUGH))
     head = ("not in the race", "what it makes of the networks", "name here", "in mergekit")
-    note = quiet("“Here” is what merge(name, θ₀, networks, …) calls it.")
+    note = quiet("“Here” is what merge(name, θ₀, networks, …) calls it. The deeper notebook also compares most of "
+                 "these.")
     return table(head, [*rows, PASSTHROUGH], text, left=4, after=note)
 
 

@@ -4,7 +4,7 @@ import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.plane import LINES, lead
-from lessons.interference.panels.methods import suite_of, with_reach
+from lessons.interference.panels.methods import SEVERAL, suite_of, with_reach
 from lessons.kit import claims, drawings, page, plotting
 from lessons.kit.page import Page, said
 from lessons.kit.plotting import BLACK, GREEN, ORANGE
@@ -162,13 +162,14 @@ def best_in_words(leads: dict[str, tuple[float, float]], more: str = "") -> Page
     better line, half of its 95 % interval over tasks)}; more: a sentence at the end."""
     ahead = {suite: mean > half for suite, (mean, half) in leads.items()}
     if all(ahead.values()):
-        title = "A merge off both lines was better"
+        title = "In this run, a merge off both lines was better"
     elif not any(ahead.values()):
-        title = "No merge off both lines was measurably better"
+        title = "In this run, no merge off both lines was measurably better"
     elif all(mean > 0 for mean, _ in leads.values()):
-        title = "Only on some suites was a merge off both lines measurably better"
+        winning = " and ".join(suite for suite, of_suite in ahead.items() if of_suite)
+        title = f"In this run, a merge off both lines was measurably better only on {winning}"
     else:
-        title = "A merge off both lines was not better on every suite"
+        title = "In this run, a merge off both lines was not better on every suite"
     text = " ".join(_beside(suite, *lead) for suite, lead in leads.items())
     return page.reading(title, "{text} The settings were chosen on held-out images. {more}", text=text, more=more)
 
@@ -196,15 +197,15 @@ def over_seeds() -> str:
     if not all(of_suite.mean() > results.interval(of_suite) for of_suite in leads):
         return f"Over {len(leads[0])} seeds in profile full, it was not measurably better on both suites."
     first, second = (of_suite.mean() for of_suite in leads)
-    return said("Over {count} seeds in profile full, it was better on both, by {first:.0f} points on several data sets "
-                "and by {second:.0f} on Rotated MNIST.", count="ten" if len(leads[0]) == 10 else len(leads[0]),
-                first=first, second=second)
+    return said("On average over {count} seeds in profile full, it was better on both, by {first:.0f} points on "
+                "several data sets and by {second:.0f} on Rotated MNIST.",
+                count="ten" if len(leads[0]) == 10 else len(leads[0]), first=first, second=second)
 
 
 @plotting.still
-def logits(spreads: dict[str, float]):
+def logits(spreads: dict[str, float], suite: str = SEVERAL):
     """How large the average's logits are, a row a task, beside those of the task's own network; of what `plane.spreads`
-    gives."""
+    gives of a suite."""
     fig, ax = plotting.figure(height=0.3 * len(spreads) + 1.3)
     rows = range(len(spreads))[::-1]
     ax.plot(list(spreads.values()), rows, color=BLACK, marker="s", linestyle="", markersize=8)
@@ -216,6 +217,7 @@ def logits(spreads: dict[str, float]):
     told = "; ".join(f"{task} {spread:.2f}" for task, spread in spreads.items())
     smaller = sum(spread < 1 for spread in spreads.values())
     count = "each" if smaller == len(spreads) else smaller
-    caption = f"On {count} of the {len(spreads)} tasks, the average’s logits spread less than those of the task’s " \
-              "own network."
+    caption = f"{page.capital(suite)}. On {count} of the {len(spreads)} tasks, the average’s logits spread less than " \
+              "those of the task’s own network. Spread: how far the logits of an image lie from their mean (root " \
+              "mean square over the test images)."
     return plotting.show(fig, f"Spread of the average’s logits, as a share of the own network’s. {told}.", caption)

@@ -164,13 +164,13 @@ def two_task_vectors(shared: str = "one of five"):
 
 # -- other numbers ---------------------------------------------------------------------------------
 
-HEAD = ("inputs that both see", "plain average", "plain sum, λ at its best", "TIES, density at its best",
-        "TIES, density and λ at their best", "TIES (density tuned) beats the average in",
+HEAD = ("inputs that both see", "plain average", "plain sum, λ tuned", "TIES, density tuned",
+        "TIES, density and λ tuned", "TIES (density tuned) beats the average in",
         "is TIES better than the plain sum, both tuned?")
 
 
 def reading_of_the_draws(count: int = 100) -> Page:
-    """A table: what merging costs over many toys with other numbers, each method at its best."""
+    """A table: what merging costs over many toys with other numbers, with every method tuned."""
     drawn = {shared: toy.draws(shared, count) for shared in SEEN}
     rows = [_over_draws(shared, costs) for shared, costs in drawn.items()]
     note = f"Mean error over {count} toys with other numbers; 1 is the pretrained layer, 0 the task's own layer."
@@ -191,7 +191,7 @@ def answer_of_draws(wins: dict[str, float]) -> str:
         start = "So the draw decides in part"
     else:
         start = "So the draw decides"
-    return f"{start}: with the best density, TIES beats the average in {', in '.join(parts[:-1])} and in {parts[-1]}."
+    return f"{start}: with its density tuned, TIES beats the average in {', in '.join(parts[:-1])} and in {parts[-1]}."
 
 
 def _over_draws(shared, costs):
