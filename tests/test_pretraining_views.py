@@ -196,7 +196,22 @@ def test_on_the_ledgers_seeds_a_random_start_has_more_gap_after_two_epochs_and_n
     assert not lead["one_epoch_gap"].is_news and not lead["two_epochs_share"].is_news
     assert lead["two_epochs_gap"].is_news and lead["two_epochs_gap"].value > 0
     assert lead["one_epoch_share"].is_news and lead["one_epoch_share"].value < 0
-    assert abs(ledger("CTL-14", "two_epochs_gap_ratio")[0] - 1) < 0.05  # seed 0
+
+
+def test_four_ratios_over_the_pretrained_pair_are_a_table_and_told_beyond_the_noise(sweeps, ledger, monkeypatch):
+    page, of = start_panels.over_the_pretrained(sweeps[starts]), starts.equally_long(sweeps[starts])
+    shares = ledger("CTL-14", "two_epochs_share_ratio")
+    error = shares.std(ddof=1) / len(shares) ** 0.5
+    told = f"two epochs apart, seed 0 {of['two_epochs_share_ratio']:.2f}, two epochs apart, mean of our {len(shares)} "
+    assert told + f"seeds ± standard error {shares.mean():.2f} ± {error:.2f}" in page.text
+    words = " ".join(str(page.page).split())
+    assert ("the gap after two epochs is larger than 1 beyond the noise and the share after one epoch is smaller than 1"
+            " beyond the noise. For the gap after one epoch and the share after two epochs, a difference") in words
+    same = {"CTL-14": {f"{time}_{what}_ratio": (0.9, 1.1) for time in ("one_epoch", "two_epochs")
+                       for what in ("gap", "share")}}
+    monkeypatch.setattr(start_panels.claims, "measured", lambda: same)
+    words = str(start_panels.over_the_pretrained(sweeps[starts]).page)
+    assert "none of the four differs from 1 beyond the noise" in words and "For the" not in words
 
 
 def test_on_the_ledgers_seeds_the_pretrained_midpoint_is_more_accurate_after_two_epochs_and_mostly_after_one(ledger):
@@ -270,7 +285,7 @@ def test_of_two_predictors_one_is_better_where_the_interval_of_the_difference_le
     for shift, verdict in ((0.0, "within the noise"), (0.3, "the first is higher"), (-0.3, "the first is lower")):
         anew["at_start"] = np.full(100, shift)
         lines = curvature.reading_of_the_regressions(sweeps[theorem]).text.splitlines()
-        line, = (line for line in lines if line.startswith("dᵀHd at the checkpoint less the product: "))
+        line, = (line for line in lines if line.startswith("dᵀHd at the checkpoint minus the product: "))
         assert line.endswith(f"verdict {verdict}")
 
 
@@ -336,9 +351,18 @@ def test_short_steps_are_said_to_be_short_enough_only_where_they_are(sweeps):
     assert below not in label_panels.reading_of_short_steps(sweep).text
 
 
+def test_short_steps_are_said_to_leave_the_two_closer_only_where_they_do(sweeps):
+    sweep, told = sweeps[labels].copy(deep=True), "A and B ended closer to each other."
+    assert told in label_panels.reading_of_short_steps(sweep).text
+    sweep["gentle_distance"][:] = 2 * sweep.distance
+    assert told not in label_panels.reading_of_short_steps(sweep).text
+
+
 def test_a_wrong_sign_after_random_labels_is_told_where_most_pairs_have_it(sweeps):
     sweep, told = sweeps[theorem].copy(deep=True), "gets even the sign wrong"
-    assert told not in curvature.reading_of_slack(sweep).text
+    text = curvature.reading_of_slack(sweep).text
+    times = np.median(theorem.predictors(sweep)["product"] / np.abs(sweep.deviation.values))
+    assert told not in text and f"gives {times:.0f} times the size of δ in the median" in text
     sweep["half_way"][:] = -sweep.half_way
     assert told in curvature.reading_of_slack(sweep).text
 
@@ -384,12 +408,17 @@ def test_the_rank_correlation_and_the_time_apart_are_told_as_they_are(sweeps):
 
 def test_a_wrong_sign_close_to_the_checkpoint_is_told_where_it_is_beyond_the_noise(sweeps):
     sweep = sweeps[theorem].copy(deep=True)
-    assert "The sign is wrong." in curvature.reading_of_the_theorem(sweep).text
+    text, lucky = curvature.reading_of_the_theorem(sweep).text, "has the right sign there, although"
+    assert "The sign is wrong." in text and lucky in text
+    sweep["scaled_deviation"].loc[{"function": "loss", "scale": 1.0}] *= -1
+    text = curvature.reading_of_the_theorem(sweep).text
+    assert "The sign is wrong." in text and lucky not in text
     sweep["scaled_deviation"].loc[{"function": "loss", "scale": 2.0 ** -6}] *= -2
     assert "Its sign is within the noise." in curvature.reading_of_the_theorem(sweep).text
     sweep["function_along"][:] = -sweep.function_along
     sweep["scaled_deviation"] = sweeps[theorem].scaled_deviation
-    assert "The sign is right here." in curvature.reading_of_the_theorem(sweep).text
+    text = curvature.reading_of_the_theorem(sweep).text
+    assert "The sign is right here." in text and lucky not in text
 
 
 def test_the_seeds_are_told_as_they_are():

@@ -58,7 +58,7 @@ def recipes(seed: int = 0) -> dict[str, dict[str, Recipe]]:
 
     "shuffled …": 80 passes over the first 300 upright digits; "normal": chapter 1's, one pass over all of them with
     true labels; "nothing": the random weights that all of them began from; "one epoch, all shuffled": like "normal"
-    with every label shuffled. Finetuning: 45° twice, with different learning rates, passes and batch sizes, and 90°;
+    with every label shuffled. Finetuning: 45° twice, with different learning rates and batch sizes, and 90°;
     all three also "gently", with smaller learning rates and more passes.
     """
     task, other = ({"angle": angle, "size": FINETUNE_IMAGES} for angle in ANGLES)

@@ -201,7 +201,7 @@ def gently(sweep: xarray.Dataset) -> Page:
                 accuracy = f"{part.own_accuracy.mean().item():.3f}, {part.gentle_accuracy.item():.3f}"
                 rows[pair].append((name, *usual, *gentle, accuracy))
     head = ("gap, usual steps", "distance", "gap, steps a tenth as long", "distance",
-            "accuracy on the own task, both")
+            "mean accuracy of the two networks on their own tasks, usual steps and short ones")
     return _by_pair(head, rows)
 
 
@@ -244,8 +244,7 @@ def gap_against_distance(sweep: xarray.Dataset):
     once = dict(zip(starts_shown, handles))
     fig.legend(once.values(), once.keys(), loc="outside lower center", ncols=3)
     return plotting.show(fig, "; ".join(each) + ".",
-                         caption(sweep) + " Hollow: both networks moved back towards their start, or further from it, "
-                                          "until they are as far apart as the normal pair.")
+                         caption(sweep) + " Hollow: moved until they are as far apart as the normal pair.")
 
 
 # -- the lesson's readings, and the picture of short steps ------------------------------------------
@@ -355,14 +354,17 @@ def reading_of_short_steps(sweep: xarray.Dataset) -> Page:
     most = falls and all(before > 0 and after < before / 2 for before, after in zip(more, still))
     sharpest = labels.recipes(0)[NORMAL]["i"].lr / labels.SHORTER * of_pair.curvature.max().item()
     below = "At each of these starts, η times the largest curvature is now below 2." if sharpest < 2 else ""
+    by_heart = of_pair.sel(start=[_SHOWN["random"], _SHOWN["true"]])
+    closer = bool((by_heart.gentle_distance < by_heart.distance).all())
     as_accurate = "The networks became about as accurate as before." if lost < AS_ACCURATE else ""
+    ends = "A and B ended closer to each other." if closer else ""
     larger = ("Normal pretraining had {normal:.4f} in short steps, so random labels still had the larger gap."
               if gentle["random"] > gentle["normal"] else "")
     return reading("Short steps remove most of the additional gap" if most
                    else "Short steps make the gap smaller" if gentle["random"] < usual["random"]
                    else "What short steps do", f"""
         After random labels the gap fell from {{random:.3f}} to {{random_gentle:.4f}}, and after true labels from
-        {{true:.3f}} to {{true_gentle:.4f}}. {below} {as_accurate} {larger}""",
+        {{true:.3f}} to {{true_gentle:.4f}}. {ends} {below} {as_accurate} {larger}""",
                    random=usual["random"], true=usual["true"], random_gentle=gentle["random"],
                    true_gentle=gentle["true"], normal=gentle["normal"])
 

@@ -43,7 +43,8 @@ def matched(sweep: xarray.Dataset | None):
     anew = sweep.accuracy.sel(statistics=STATISTICS[1])
     half_way = ", ".join(f"{setting} {anew.sel(setting=setting).item():.2f}" for setting in SOURCE)
     return plotting.show(fig, f"Half-way between two ResNet-18s. {'; '.join(each)}.",
-                         f"{caption(sweep)} Accuracy alone: {alone}. Half-way, statistics estimated anew: {half_way}.")
+                         f"{caption(sweep)} Accuracy alone, on the own split, among its classes: {alone}. Half-way, "
+                         f"statistics estimated anew: {half_way}.")
 
 
 def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
@@ -57,7 +58,8 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
                      f"{anew.accuracy.sel(setting=setting).item():.2f}" for setting in SOURCE)
     return reading("ResNet-18", """
         With statistics estimated anew, half-way, the mean gap over the blocks as a share of the distance between
-        A’s and B’s features, and the accuracy: {each}. At this width, on this seed, matching by weights {gains}.
-        Matching by activations has {times:.1f} times the share of the pretrained pair.""",
+        A’s and B’s features, and the mean accuracy on the two splits, each among its own classes: {each}. At this
+        width, on this seed, matching by weights {gains}. Matching by activations has {times:.1f} times the share of the
+        pretrained pair.""",
                    each=each, gains="brings little or nothing" if little else "helps",
                    times=(share.sel(setting=BY_FEATURES) / share.sel(setting=PRETRAINED)).item())

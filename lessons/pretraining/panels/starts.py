@@ -223,8 +223,9 @@ def finding_of_matching(pair: str, barriers: dict[str, float], shares: dict[str,
 def question_of_matching(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     output = sweep.sel(setting=STRANGERS, pair=PAIRS[0], treatment=TREATMENTS[0], alpha=0.5).isel(layer=-1)
-    return said("""Half-way between two strangers the gap in the **output** is {share} of the distance between A’s and
-                   B’s outputs. What is it once B’s units are **matched by weights**?""",
+    return said("""Half-way between two strangers that learned {tasks} the gap in the **output** is {share} of the
+                   distance between A’s and B’s outputs. What is it once B’s units are **matched by weights**?""",
+                tasks=" and ".join(f"{angle:g}°" for angle in starts.ANGLES),
                 share=percent((output.gap_mean / output.own_mean).item()))
 
 
@@ -363,19 +364,48 @@ def time_apart(sweep: xarray.Dataset) -> Page:
     return table(head, rows)
 
 
+_RATIOS = {"gap": "gap, hidden layers", "share": "gap as a share of the distance between A’s and B’s features"}
+
+
+def over_the_pretrained(sweep: xarray.Dataset) -> Page:
+    """The gap from a random start, and its share of the distance, over those of the pretrained pair that was apart for
+    equally long, in this sweep and in the mean over the ledger's seeds, as a table; and which of the four means differ
+    from 1 beyond the noise."""
+    numbers, ledger = starts.equally_long(sweep), claims.measured()["CTL-14"]
+    rows, told = [], {"larger": [], "smaller": [], "the same": []}
+    for what, name in _RATIOS.items():
+        row = [name]
+        for epochs in TIMES:
+            key = f"{epochs.replace(' ', '_')}_{what}_ratio"
+            ratios = np.array(ledger[key])
+            lead = Difference.paired(ratios, np.ones(len(ratios)))
+            row += [f"{numbers[key]:.2f}", f"{ratios.mean():.2f} ± {lead.error:.2f}"]
+            told["the same" if not lead.is_news else "larger" if lead.value > 0 else "smaller"].append(
+                f"the {what} after {epochs}")
+        rows.append(row)
+    beyond = [f"{' and '.join(which)} {'is' if len(which) == 1 else 'are'} {how} than 1 beyond the noise"
+              for how, which in told.items() if which and how != "the same"]
+    within = " and ".join(told["the same"])
+    of_seeds = f"mean of our {len(ratios)} seeds ± standard error"
+    head = ("random start over pretrained", *(f"{epochs} apart, {whose}" for epochs in TIMES
+                                              for whose in (f"seed {sweep.seed}", of_seeds)))
+    said_of_them = said("""In the mean over our seeds (profile full), {beyond}. {within}""",
+                        beyond=" and ".join(beyond) or "none of the four differs from 1 beyond the noise",
+                        within=f"For {within}, a difference from 1 is within the noise." * bool(beyond and within))
+    return table(head, rows, after=paragraph(said_of_them))
+
+
 def reading_of_time_apart(sweep: xarray.Dataset) -> Page:
-    """How much knowledge adds to a common start, with this sweep's numbers and the ledger's."""
+    """What one finds who compares pairs that were apart for unequal times."""
     numbers = starts.equally_long(sweep)
     unfair = numbers["two_epochs_random_gap"] / numbers["one_epoch_pretrained_gap"]
     of_time = [numbers[f"two_epochs_{start}_gap"] / numbers[f"one_epoch_{start}_gap"] for start in
                ("random", "pretrained")]
-    return reading("Equally long apart", """
-        After one epoch the gap from a random start is {one_epoch_gap_ratio:.2f} times the pretrained one, after two
-        epochs {two_epochs_gap_ratio:.2f} times. As a share of the distance between A’s and B’s features it is
-        {one_epoch_share_ratio:.2f} and {two_epochs_share_ratio:.2f} times. Compare the random start after two epochs
-        with the pretrained one after one instead, and you find {unfair:.2f} times, which {mixes}.""",
+    return reading("Unequally long apart", """
+        Compare the gap from a random start after two epochs with the pretrained one after one instead, and you find
+        {unfair:.2f} times, which {mixes}.""",
                    unfair=unfair, mixes="is mostly the time apart" if min(of_time) ** 2 > unfair > 1
-                   else "mixes the start with the time apart", **numbers)
+                   else "mixes the start with the time apart")
 
 
 def reading_of_one_start(sweep: xarray.Dataset) -> Page:
@@ -442,9 +472,10 @@ def reading_of_the_seeds() -> Page:
     return reading("On ten seeds a shared random start was nearly as good" if near and len(brief) == 10
                    else "On our seeds", """
         Over {seeds} seeds, the gap from one random start was {told}. It was {brief:.2f} ± {brief_error:.2f} and
-        {longer:.2f} ± {longer_error:.2f} times the pretrained one. Strangers had more than {least} times the
-        pretrained gap.""", seeds=len(brief), told=" and ".join(told), brief=brief.mean(), longer=longer.mean(),
-                   brief_error=leads["one epoch"].error, longer_error=leads["two epochs"].error, least=least)
+        {longer:.2f} ± {longer_error:.2f} times the pretrained one (mean ± standard error). Strangers had
+        more than {least} times the pretrained gap.""", seeds=len(brief), told=" and ".join(told), least=least,
+                   brief=brief.mean(), brief_error=leads["one epoch"].error, longer=longer.mean(),
+                   longer_error=leads["two epochs"].error)
 
 
 # -- the source's figure ---------------------------------------------------------------------------
