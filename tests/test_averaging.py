@@ -356,9 +356,9 @@ def test_a_walk_passes_through_the_model_and_away_from_it(sweep, standin_folder_
 
 
 @pytest.mark.parametrize("gain, error, begins", [
-    (0.001, 0.001, "Its difference to the best single model is +0.1 ± 0.1 points, which is within the noise."),
-    (0.01, 0.001, "Its difference to the best single model is +1.0 ± 0.1 points. "),
-    (-0.01, 0.001, "Its difference to the best single model is −1.0 ± 0.1 points. ")])
+    (0.001, 0.001, "Its difference from the best single model is +0.1 ± 0.1 points, which is within the noise."),
+    (0.01, 0.001, "Its difference from the best single model is +1.0 ± 0.1 points. "),
+    (-0.01, 0.001, "Its difference from the best single model is −1.0 ± 0.1 points. ")])
 def test_a_soup_within_two_errors_of_the_single_model_is_no_news(gain, error, begins, sweep):
     other = sweep.assign(greedy_gain=xarray.full_like(sweep.greedy_gain, gain),
                          greedy_gain_error=xarray.full_like(sweep.greedy_gain_error, error))
@@ -429,7 +429,7 @@ def test_the_best_is_called_hard_to_tell_from_noise_where_it_is(archived):
         ahead = np.arange(1140) < round(share * 1140)
         other = archived.assign(above_best=archived.above_best.copy(data=np.where(ahead, 0.1, -0.1)))
         text = panels.triples.reading_of_the_best(other).text
-        assert ("clearly ahead in about 2.3%, so on these images these few may be noise." in text) == says
+        assert ("would come out so in about 2.3% of comparisons. So these few do not show" in text) == says
 
 
 @pytest.mark.parametrize("other, itself, larger, verdict", [
@@ -715,7 +715,7 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     lost = 100 * (sweep.outlier_average.sel(outlier=STRANGER).mean() - sweep.average_accuracy.mean()).item()
     farther = (sweep.distance[20] / sweep.distance[:20].mean()).item()
     said = panels.outliers.reading_of_the_outliers(sweep).text
-    assert f"({lost:+.1f})".replace("-", "−") in said and f"the twenty: 1 {farther:.1f}" in said
+    assert f"({lost:+.1f})".replace("-", "−") in said and f"in units of the twenty’s mean {farther:.1f}" in said
 
 
 def test_readings_say_whether_the_source_is_right(sweep):

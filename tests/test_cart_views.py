@@ -229,11 +229,11 @@ def test_the_reading_of_the_bell_says_only_what_the_numbers_carry(eight):
 
 def test_the_reading_of_the_output_layer_says_only_what_the_numbers_carry(sets):
     text = repr(centring.reading_of_the_output_layer(sets))
-    assert "lead went away" in centring.reading_of_the_output_layer(sets)._repr_html_()
+    assert "fell behind when it was cut" in centring.reading_of_the_output_layer(sets)._repr_html_()
     assert "only number of directions" not in text
     assert "Of the ten cases on this panel, CART is ahead in three and truncation without centring in five." in text
     behind = _mended(sets, centring.EIGHT, centring.WHOLE, HOWS[1], 0.9)
-    assert "lead went away" not in centring.reading_of_the_output_layer(behind)._repr_html_()
+    assert "fell behind when it was cut" not in centring.reading_of_the_output_layer(behind)._repr_html_()
     ahead = _mended(sets, peak.USUAL, centring.WHOLE, HOWS[0], 0.9)
     assert "output layer whole, CART is ahead." in repr(centring.reading_of_the_output_layer(ahead))
 

@@ -591,7 +591,7 @@ def test_the_reading_of_strangers_calls_their_shares_small_only_if_they_are(hidd
         "layer 1": (hidden, coef), "layer 2": (hidden / 2, coef + 0.1), "output": (output, 0.1)})
     page = between.reading_of_strangers([], None)
     assert title in page.page and f"{hidden:.0%} of the distance" in page.text and f"{output:.0%} of it" in page.text
-    assert ("The length of their features will show it" in page.text) == will
+    assert ("the length of their features will show it, too" in page.text) == will
 
 
 def test_the_reading_of_convexity_compares_the_line_the_mix_and_the_network(standin_folder_session, sweep, monkeypatch):

@@ -205,8 +205,9 @@ def test_four_ratios_over_the_pretrained_pair_are_a_table_and_told_beyond_the_no
     told = f"two epochs apart, seed 0 {of['two_epochs_share_ratio']:.2f}, two epochs apart, mean of our {len(shares)} "
     assert told + f"seeds ± standard error {shares.mean():.2f} ± {error:.2f}" in page.text
     words = " ".join(str(page.page).split())
-    assert ("the gap after two epochs is larger than 1 beyond the noise and the share after one epoch is smaller than 1"
-            " beyond the noise. For the gap after one epoch and the share after two epochs, a difference") in words
+    assert ("the ratio of the gaps after two epochs is larger than 1 beyond the noise and the ratio of the shares "
+            "after one epoch is smaller than 1 beyond the noise. For the ratio of the gaps after one epoch and the "
+            "ratio of the shares after two epochs, a difference") in words
     same = {"CTL-14": {f"{time}_{what}_ratio": (0.9, 1.1) for time in ("one_epoch", "two_epochs")
                        for what in ("gap", "share")}}
     monkeypatch.setattr(start_panels.claims, "measured", lambda: same)

@@ -131,7 +131,7 @@ def measured_on(sweep: xarray.Dataset) -> Page:
 def _beside_single(part):
     """Whether the greedy soup is better than the single model, which costs no search."""
     gain = Difference(part.greedy_gain.item(), part.greedy_gain_error.item())
-    return f"Its difference to the best single model is {gain} points{gain.doubt()}"
+    return f"Its difference from the best single model is {gain} points{gain.doubt()}"
 
 
 def _among_few(part):

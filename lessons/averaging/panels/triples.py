@@ -183,8 +183,7 @@ def reading_of_what_else(sweep: xarray.Dataset) -> Page:
     """How much of the agreement is left when nothing is shared but the triple."""
     r2 = explained(sweep)
     known, other, itself = (round(r2[name], 2) for name in ("members in full", "other images", "itself"))
-    luck = "The {known:.2f} is partly luck, because both were measured on the same images" if other < known else \
-        "The {known:.2f} may be partly luck, because both were measured on the same images"
+    luck = "The {known:.2f} may be partly luck, because both were measured on the same images"
     sounds = "That sounds small. But if" if other < 0.5 else "If"
     larger = "not larger" if itself <= other else "hardly larger" if other > NEAR * itself else "larger"
     if larger != "larger" and 1 - itself > 0.8 * (1 - other):
@@ -205,9 +204,9 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     numbers = claim(sweep)
     surely = numbers["share_surely_above_best"]
     behind = (sweep.above_best < -WIDE * sweep.above_best_error).mean().item()
-    rarely = "So averaging three networks rarely beats the best of them." if surely < RARELY and behind > 0.5 else ""
-    noise = f"""If both were equally accurate in every triple, noise would put an average clearly ahead in about
-                {BY_CHANCE:.1%}, so on these images these few may be noise.""" if 0 < surely < 2 * BY_CHANCE else ""
+    rarely = "Averaging three networks rarely beats the best of them here." if surely < RARELY and behind > 0.5 else ""
+    noise = f"""Even two equally accurate networks would come out so in about {BY_CHANCE:.1%} of comparisons. So these
+                few do not show that an average was really better.""" if 0 < surely < 2 * BY_CHANCE else ""
     return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it was. It was
         clearly ahead (by more than two standard errors) in {surely:.1%}, and clearly behind in {behind:.0%}. """ +
         f"{noise} {rarely}",

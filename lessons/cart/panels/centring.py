@@ -182,9 +182,9 @@ def reading_of_the_output_layer(sweep: xarray.Dataset) -> Page:
     (cart, plain), (cart_cut, plain_cut) = (best_of(sweep, EIGHT, head) for head in (WHOLE, CUT))
     images = int(sweep.sel(case=EIGHT).images)
     leads = [Difference.of(cart, plain, images), Difference.of(cart_cut, plain_cut, images)]
-    turned = all(lead.is_news for lead in leads) and leads[0].value * leads[1].value < 0
-    title = "On these eight tasks, CART’s lead went away when the output layer was cut, too" if turned else \
-        "CART and truncation without centring on these eight tasks"
+    turned = all(lead.is_news for lead in leads) and leads[0].value > 0 > leads[1].value
+    title = "On these eight tasks, CART led with the output layer whole, and fell behind when it was cut, too" \
+        if turned else "CART and truncation without centring on these eight tasks"
     return reading(title,
                    """Each has the number of directions that is best on the test images. With the output layer left
                       whole, CART has {cart:.0f} %, and without centring {plain:.0f} %. With the output layer cut, too,
@@ -242,7 +242,7 @@ def reading_of_the_grey_line(sweep: xarray.Dataset) -> Page:
         first -= 1
     if first == len(both):
         return reading("Task arithmetic on these eight tasks", "It has {all:.0f} %.", all=100 * arithmetic)
-    least = 100 * float(cut[first:-1].min())
+    least = np.floor(100 * float(cut[first:-1].min()))
     return reading("With more than a few directions, the gain without centring comes from cutting the output layer",
                    """Take eight tasks, and the line “not centred” from {first} on, but not with all of them. With the
                       output layer whole, it is level with task arithmetic, which has {all:.0f} %. With that layer cut,

@@ -214,14 +214,21 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
     first = reading(title, "{near} {far} {none}",
                     near=f"In the rows {_in_a_row(near)}, CART begins to be at its best at the cliff or right behind "
                     "it." if near else "",
-                    far=f"In the rows {_in_a_row(far)}, which have a cliff, too, it does not." if len(far) > 1 else
-                    f"In the row {far[0]}, which has a cliff, too, it does not." if far else "",
+                    far=_far_from_it(far, near),
                     none=_without_a_cliff([part for name, part in cases.items() if behind[name] is None], head))
     rows = [(CHIPS[name], f"{part.large.item():.0f}", "no" if behind[name] is None else "yes",
              *(plateau(part, which).first for which in experiment.HEADS)) for name, part in cases.items()]
     below = table(("networks", "large values", "cliff?",
                    *(f"CART begins to be at its best at, output layer {which}" for which in ("cut", "whole"))), rows)
     return Page(f"{first.text}\n{below.text}", first.page + below.page)
+
+
+def _far_from_it(far, near):
+    """One sentence on the cases with a cliff in which CART begins to be at its best elsewhere."""
+    if not far:
+        return ""
+    rows = f"In the row{'s' * (len(far) > 1)} {_in_a_row(far)}, which {'have' if len(far) > 1 else 'has'} a cliff"
+    return f"{rows}, too, it does not." if near else f"{rows}, it begins elsewhere."
 
 
 def _without_a_cliff(parts, head):

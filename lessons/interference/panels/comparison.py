@@ -269,9 +269,9 @@ def _best(sweep, grid):
     """Which single merged model is the best, if that can be told."""
     leaders = [title_of(method) for method in results.leaders(sweep, grid)]
     if len(leaders) == 1:
-        return f"The best merged model for all tasks is by {leaders[0]}."
+        return f"Of the {len(SEARCHED)} methods with a λ, {leaders[0]} is the best."
     first, *others = leaders
-    return (f"{first} has the highest mean of the merged models for all tasks; within the noise of it: "
+    return (f"Of the {len(SEARCHED)} methods with a λ, {first} has the highest mean; of these, within the noise of it: "
             f"{', '.join(others)}.")
 
 
@@ -341,8 +341,8 @@ def _widths(sweeps):
         scale, count = shared_scale(sweep)
         shared.append(f"{count} on {suite_of(sweep)} (λ = {scale:g})")
     return f"Of all that was tried, held-out images chose a λ {' and '.join(parts)}, depending on the method. With " \
-           f"one λ for all {len(SEARCHED)} methods, at most {' and '.join(shared)} stay at their own best, within " \
-           "the noise of the held-out images."
+           f"one λ for all {len(SEARCHED)} methods (each with its other parameter chosen anew), at most " \
+           f"{' and '.join(shared)} stay at their own best, within the noise of the held-out images."
 
 
 def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:

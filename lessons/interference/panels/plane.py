@@ -137,7 +137,7 @@ def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
     said_first = best_in_words({suite_of(sweep): lead(sweep)[:2] for sweep in sweeps.values()}, over_seeds())
     rows = [row for sweep in sweeps.values() for row in _bests(sweep)]
     below = said("""Chosen on held-out images; accuracy on test images, as a share of the single networks', mean over
-                    tasks. The rank is the rank ratio times the shorter side of each matrix. * is the largest value
+                    tasks. The rank is the rank ratio times the shorter side of each matrix. * is the largest a or λ
                     that was tried. ± above: the 95 % interval over tasks.""")
     made = page.table(("best of", "a", "λ", "rank ratio", "accuracy"), rows, before=said_first.page,
                       after=page.quiet(below))

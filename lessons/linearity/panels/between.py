@@ -221,12 +221,11 @@ def reading_of_strangers(strangers: list, x: Tensor) -> Page:
     most, shortest = max(share for share, _ in hidden), min(coef for _, coef in hidden)
     small = most < SMALL and output > 1
     title = "In the hidden layers even strangers have small shares" if small else "The shares of the strangers"
-    will = "The length of their features will show it, too." \
-        if small and shortest < SHORT else ""
+    will = ", and the length of their features will show it, too" if small and shortest < SHORT else ""
     return reading(title, """
         There the gap is at most {most:.0%} of the distance from A to B. In the output layer it is {output:.0%} of it,
-        so the midpoint is further from the mix than A is from B. A small share in a hidden layer alone does not show
-        that two networks mix well. {will}""" if small else """
+        so the midpoint is further from the mix than A is from B. So a small share in a hidden layer alone does not show
+        that two networks mix well. How badly these two mix shows in the output{will}.""" if small else """
         In the hidden layers the gap is at most {most:.0%} of the distance from A to B. In the output layer it is
         {output:.0%} of it.""", most=most, output=output, will=will)
 

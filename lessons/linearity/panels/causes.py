@@ -87,8 +87,9 @@ def reading_of_causes(sweep: xarray.Dataset) -> Page:
         of it in layer 2, {kinks_layer_3:.0%} in layer 3 and {kinks_output:.0%} at the output, and curvature is the
         rest. (With A’s or B’s switches, the shares can differ.) These are means over the pairs; at the output the pairs
         range from {least:.0%} to {most:.0%}. The formula with the cross term splits the error in another way. By it,
-        {handed_on_output:.0%} of the output's error was inherited from below, on average over the pairs. This part
-        holds kinks and cross terms of all layers below. {more}""",
+        {handed_on_output:.0%} of the output's error was inherited from below, on average over the pairs. (This share
+        is a projection, too. The sizes printed above are no shares.) This part holds kinks and cross terms of all
+        layers below. {more}""",
                    more=more, least=output.min().item(), most=output.max().item(), **numbers)
 
 

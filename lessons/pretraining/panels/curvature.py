@@ -343,13 +343,15 @@ def reading_of_slack(sweep: xarray.Dataset) -> Page:
     sign = "For most pairs after random labels, the formula gets even the sign wrong (hollow)." if wrong else ""
     times = np.median(curvature.predictors(sweep)["product"] / np.abs(sweep.deviation.values))
     best = r2["half_way"] > max(r2["product"], r2["at_start"]) + RIGHT
-    title = "The curvature along the line, half-way, predicts δ best" if best else "Which curvature predicts δ?"
+    title = "The curvature along the line, half-way, predicts the size of δ best" if best else \
+        "Which curvature predicts δ?"
     return reading(title, """
-        With the largest curvature, the formula gives {times:.0f} times the size of δ in the median. R², the share of
-        the variance that a straight-line fit explains, does not see a constant factor. Without the pairs after random
-        labels, it was {others[half_way]:.0%} half-way, {others[at_start]:.0%} at the checkpoint, and
-        {others[product]:.0%} with the largest curvature. With all pairs, it was {half_way:.0%} half-way, and at most
-        {second:.0%} otherwise. {sign}""", times=times, others=others, sign=sign, half_way=r2["half_way"],
+        With the largest curvature, the formula gives {times:.0f} times the size of δ in the median. R², the share
+        of the variance of δ’s size that a straight-line fit explains, sees neither a constant factor nor a sign.
+        Without the pairs after random labels, it was {others[half_way]:.0%} half-way, {others[at_start]:.0%} at the
+        checkpoint, and {others[product]:.0%} with the largest curvature. With all pairs, it was {half_way:.0%}
+        half-way, and at most {second:.0%} otherwise. {sign}""",
+                   times=times, others=others, sign=sign, half_way=r2["half_way"],
                    second=max(r2["product"], r2["at_start"]))
 
 
@@ -391,8 +393,8 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
     head = ("|δ| predicted from", "R², source", "R², all pairs here (95 %, checkpoints drawn anew)",
             "R² within a checkpoint, mean")
     spread = said("""Within one checkpoint λmax is one number. It explains nothing there (–), and the product is the
-                     distance times a constant (–). Between the checkpoints, the largest λmax is {spread:,.0f} times the
-                     smallest.""", spread=numbers["largest_spread"])
+                     squared distance times a constant (–, as ‖d‖²). Between the checkpoints, the largest λmax is
+                     {spread:,.0f} times the smallest.""", spread=numbers["largest_spread"])
     differences = _differences(sweep)
     return table(head, rows, f"{'; '.join(lines)}. {spread} {differences.text}",
                  after=paragraph(spread) + differences.page)

@@ -381,7 +381,7 @@ def over_the_pretrained(sweep: xarray.Dataset) -> Page:
             lead = Difference.paired(ratios, np.ones(len(ratios)))
             row += [f"{numbers[key]:.2f}", f"{ratios.mean():.2f} ± {lead.error:.2f}"]
             told["the same" if not lead.is_news else "larger" if lead.value > 0 else "smaller"].append(
-                f"the {what} after {epochs}")
+                f"the ratio of the {what}s after {epochs}")
         rows.append(row)
     beyond = [f"{' and '.join(which)} {'is' if len(which) == 1 else 'are'} {how} than 1 beyond the noise"
               for how, which in told.items() if which and how != "the same"]
