@@ -1,5 +1,6 @@
 """What the pictures of chapter 3 say, beside what was measured."""
 from lessons.averaging import experiment
+from lessons.kit.page import half_up
 
 
 def compare(page, said):
@@ -13,5 +14,6 @@ def compare(page, said):
     gap = sweep.gap_mean.sel(models=19, layer="output").item()
     assert "averages of 19 models" in features and f"output {gap:.4f} against" in features
     here = sweep.sel(three="the bold one and the two best", second=0.5).isel(first=-2)
-    assert f"averaged weights {here.triangle_average.item():.3f}, ensemble {here.triangle_ensemble.item():.3f}" in mixes
+    average, ensemble = (half_up(here[name].item()) for name in ("triangle_average", "triangle_ensemble"))
+    assert f"averaged weights {average:.3f}, ensemble {ensemble:.3f}" in mixes
     assert f"uniform {sweep.uniform.sel(guest='nobody', size=19).item():.4f}" in soups
