@@ -234,11 +234,11 @@ def _far_from_it(far, near):
 def _without_a_cliff(parts, head):
     """One sentence on the cases without a cliff: in how many CART begins to be at its best at the number of large
     values."""
-    if not parts:
+    if len(parts) < 2:
         return ""
     hits = sum(plateau(part, head).first == round(part.large.item()) for part in parts)
-    return (f"Of the {COUNTS[len(parts)]} rows without a cliff, it begins at the number of large values in "
-            f"{COUNTS[hits]}." if len(parts) > 1 else "")
+    return (f"Of the {COUNTS[len(parts)]} rows without a cliff, CART begins to be at its best at the number of large "
+            f"values in {COUNTS[hits]}.")
 
 
 def _in_a_row(names):

@@ -146,7 +146,7 @@ def slack(sweep: xarray.Dataset):
                title="both charts: pretraining, and the largest curvature at the checkpoint")
     _second_orders(right, sweep)
     alt = said("""{pairs} pairs: the bound is {least:.1f} to {most:,.0f} times the measured |δ|, median {median:.0f}.
-                  The second-order term along the line is, in the median, {start:.2f} times the measured value with
+                  The second-order term along the line, with its sign, is in the median {start:.2f} times δ with
                   the Hessian at the checkpoint and {half_way:.2f} times with the Hessian half-way.""",
                pairs=sweep.sizes["pairs"], least=np.min(times), most=np.max(times), median=np.median(times),
                start=np.median(sweep.at_start / sweep.deviation), half_way=np.median(sweep.half_way / sweep.deviation))
