@@ -151,6 +151,13 @@ def test_the_reading_of_the_draws_answers_its_question(wins, says):
 
 # -- the comparison --------------------------------------------------------------------------------
 
+def test_the_caption_has_the_error_of_one_task_on_its_own_images(sweep):
+    """On n held-out images of a task the standard error of its accuracy is at most √(0.25/n)."""
+    each = int(sweep.attrs["held_out"]) // sweep.sizes["task"]
+    assert f"{each:,} held-out images a task" in sweep.attrs["images"]
+    assert f"at most {100 * (0.25 / each) ** 0.5:.1f} points" in panels.captioned(sweep, held_out=True)
+
+
 def test_a_task_that_nobody_learned_gives_numbers_and_a_sentence(sweep):
     assert results.share_of(np.array([0.9, 0.05]), np.array([0.9, 0.0])) == pytest.approx([1, 0.25])
     dead = sweep.copy(deep=True)
@@ -720,7 +727,7 @@ def test_disputed_weights_and_lost_entries_are_counted():
     assert ties.disputes(stack, toy.elected(stack)) == pytest.approx((1 / 4, 1 / 6))
     assert ties.disputes(torch.zeros(2, 3), torch.zeros(3)) == (0, 0)
     many = stack.repeat(1, 20)
-    assert "density 0.2: 25% of all weights are disputed, and 17% of all entries lose" in alt_of(
+    assert "density 0.2: 25% of all weights are disputed, and 17% of the kept entries lose" in alt_of(
         panels.ties.votes({0.2: (many, toy.elected(many))}))
 
 
@@ -795,9 +802,9 @@ def test_disputes_are_compared_with_those_of_unrelated_vectors():
 
 
 @pytest.mark.parametrize("merged, pretrained, says", [
-    ((0.8, 0.2), (0.7, 0.1), "although it lost the largest share of its entries (100%). A possible reason"),
-    ((0.8, 0.2), (0.1, 0.7), "although it lost the largest share of its entries (100%)."),
-    ((0.2, 0.8), (0.7, 0.1), "the task “y”, which lost 0% of its entries.")])
+    ((0.8, 0.2), (0.7, 0.1), "although it lost the largest share of its kept entries (100%). A possible reason"),
+    ((0.8, 0.2), (0.1, 0.7), "although it lost the largest share of its kept entries (100%)."),
+    ((0.2, 0.8), (0.7, 0.1), "the task “y”, which lost 0% of its kept entries.")])
 def test_the_reading_of_the_votes_says_whether_they_explain_which_task_is_kept(merged, pretrained, says):
     stack = torch.tensor([[1.0, -1.0], [-2.0, 2.0]])
     accuracies = {"merged": merged, "own": (0.9, 0.9), "pretrained": pretrained}

@@ -25,7 +25,7 @@ MADE = {"units": (start_panels.units, starts), "line": (start_panels.along_the_l
         "time": (start_panels.from_one_start, starts), "shuffled": (label_panels.shuffled, labels),
         "sides": (curvature.both_sides, theorem)}
 OPENINGS = {
-    "units": "Matched by activations, units at the same place are alike, but hardly any are twins",
+    "units": "Matched by activations, units at the same place are alike on average, but hardly any are twins",
     "line": "Matching lets strangers mix nearly as linearly as networks from one start",
     "time": "One epoch apart, networks from one random start mix at least as linearly as pretrained ones",
     "shuffled": "For two tasks, images learned by heart leave a larger gap, whatever their labels",
@@ -78,9 +78,9 @@ def test_a_view_that_asks_hides_its_curves_and_its_star_stands_where_the_answer_
 
 @pytest.mark.parametrize("mean, share_of_twins, title", [
     (0.0, 0, "In their own order, units at the same place show no likeness"),
-    (0.3, 0, "In their own order, units at the same place are alike, but hardly any are twins"),
-    (0.3, 0.2, "In their own order, units at the same place are alike, and some are twins"),
-    (0.3, 0.6, "In their own order, units at the same place are alike, and most are twins")])
+    (0.3, 0, "In their own order, units at the same place are alike on average, but hardly any are twins"),
+    (0.3, 0.2, "In their own order, units at the same place are alike on average, and some are twins"),
+    (0.3, 0.6, "In their own order, units at the same place are alike on average, and most are twins")])
 def test_what_units_at_the_same_place_are_called(mean, share_of_twins, title):
     partners = mean + np.tile([-0.2, 0.2], 50)
     partners[:round(100 * share_of_twins)] = 0.95

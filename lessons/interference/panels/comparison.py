@@ -279,8 +279,8 @@ def captioned(sweeps, held_out: bool = False) -> str:
     """The caption of one sweep or of several, with the standard error of an accuracy, on test images or on held-out
     ones, and a sentence about tasks that the networks have not learned."""
     several = sweeps if isinstance(sweeps, dict) else {"": sweeps}
-    images = min(int(sweep.attrs["held_out"] if held_out else sweep.attrs["images"].split()[0].replace(",", ""))
-                 for sweep in several.values())
+    images = min(int(sweep.attrs["held_out"]) // sweep.sizes["task"] if held_out else
+                 int(sweep.attrs["images"].split()[0].replace(",", "")) for sweep in several.values())
     error = said("Standard error of one task's accuracy: at most {error:.1f} points.",
                  error=100 * error_of_share(0.5, images))
     return " ".join(filter(None, [caption(sweeps), error, *map(not_learned, several.values())]))

@@ -54,7 +54,8 @@ def votes(stacks: Mapping[float, tuple[Tensor, Tensor]]):
         rows = torch.cat([stack[:, some].sign(), gap, sign[some][None].float()])
         ax.imshow(rows.numpy(), cmap=_SIGNS, vmin=-1, vmax=1, aspect="auto", interpolation="none")
         ax.grid(False)
-        title = f"density {density:g}: {disputed:.0%} of all weights are disputed, and {lost:.0%} of all entries lose"
+        title = f"density {density:g}: {disputed:.0%} of all weights are disputed, " \
+                f"and {lost:.0%} of the kept entries lose"
         ax.set_title(title)
         ax.set_xticks([])
         ax.set_yticks([*range(len(stack)), len(stack) + 1], [*(f"task {task + 1}" for task in range(len(stack))),
@@ -123,10 +124,11 @@ def reading_of_votes(tasks: Sequence[str], stack: Tensor, sign: Tensor,
     best = shares.index(max(shares))
     if best != lost.index(max(lost)):
         return page.reading("Who won the votes?", "The merge kept most on the task “{task}”, which lost {lost:.0%} of "
-                                                  "its entries.", task=tasks[best], lost=lost[best])
+                                                  "its kept entries.", task=tasks[best], lost=lost[best])
     why = ""
     if best == known.index(max(known)):
         why = " A possible reason is that the pretrained network knew it best already."
     return page.reading("The votes do not explain which task was kept best",
                         "The merge kept most on the task “{task}”, although it lost the "
-                        "largest share of its entries ({lost:.0%}).{why}", task=tasks[best], lost=lost[best], why=why)
+                        "largest share of its kept entries ({lost:.0%}).{why}",
+                        task=tasks[best], lost=lost[best], why=why)

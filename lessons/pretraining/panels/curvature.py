@@ -340,7 +340,8 @@ def reading_of_slack(sweep: xarray.Dataset) -> Page:
     r2, random = curvature.r2(sweep), _after_random_labels(sweep)
     others = curvature.r2(sweep.isel(pairs=~random))
     wrong = _sign_is_wrong(sweep, "half_way")[random].mean() > 0.5
-    sign = "For most pairs after random labels, the formula gets even the sign wrong (hollow)." if wrong else ""
+    sign = "For most pairs after random labels, the curvature half-way gets even the sign wrong (hollow)." \
+        if wrong else ""
     times = np.median(curvature.predictors(sweep)["product"] / np.abs(sweep.deviation.values))
     best = r2["half_way"] > max(r2["product"], r2["at_start"]) + RIGHT
     title = "The curvature along the line, half-way, predicts the size of δ best" if best else \

@@ -315,10 +315,15 @@ def reading_of_overshooting(sweep: xarray.Dataset) -> Page:
     far = min(products["random"], products["true"]) > max(2.0, 2 * products["normal"])
     also = (f"With η = {rate:g} the normal start is too sharp, too, but less so."
             if far and products["normal"] > 2 else "")
+    gap = sweep.gap_mean.sel(pair=PAIRS[1]).mean("layer")
+    other = ("On two tasks, true labels leave the larger gap all the same."
+             if products["true"] < products["random"] and
+             gap.sel(start=_SHOWN["true"]) > gap.sel(start=_SHOWN["random"]) else "")
     return reading("After images learned by heart, the first steps are far too long" if far
                    else "How long are the first steps?", """
         At the start, η times the largest curvature was {random:.1f} after random labels and {true:.1f} after true ones.
-        After normal pretraining it was {normal:.1f}, and without any {nothing:.2f}. {also}""", also=also, **products)
+        After normal pretraining it was {normal:.1f}, and without any {nothing:.2f}. {also} {other}""",
+                   also=also, other=other, **products)
 
 
 @still

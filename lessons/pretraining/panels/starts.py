@@ -129,7 +129,8 @@ def finding_of_units(how: str, partners: np.ndarray) -> str:
         return f"{order}, units at the same place show no likeness"
     share = (partners > TWIN).mean()
     twins = "most" if share > 0.5 else "hardly any" if share < 0.05 else "some"
-    return f"{order}, units at the same place are alike, {'but' if share < 0.05 else 'and'} {twins} are twins"
+    joined = "but" if share < 0.05 else "and"
+    return f"{order}, units at the same place are alike on average, {joined} {twins} are twins"
 
 
 # -- panel (b): the line ---------------------------------------------------------------------------
