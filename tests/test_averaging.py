@@ -429,7 +429,7 @@ def test_the_best_is_called_hard_to_tell_from_noise_where_it_is(archived):
         ahead = np.arange(1140) < round(share * 1140)
         other = archived.assign(above_best=archived.above_best.copy(data=np.where(ahead, 0.1, -0.1)))
         text = panels.triples.reading_of_the_best(other).text
-        assert ("would come out so in about 2.3% of comparisons. So these few do not show" in text) == says
+        assert ("would come out clearly ahead in about 2.3% of comparisons. So these few" in text) == says
 
 
 @pytest.mark.parametrize("other, itself, larger, verdict", [

@@ -698,7 +698,7 @@ def test_tables_say_what_was_chosen_and_who_is_ahead(sweep):
     assert f"(λ = {scale:g}) stay at their own best" in table.text
     leaders = results.leaders(sweep)
     assert all(title_of(method) in order.text for method in leaders) and "6 of 6 columns" in order.text
-    assert ("is by" in order.text) == (len(leaders) == 1)
+    assert ("is the best" in order.text) == (len(leaders) == 1)
     assert all(name in panels.library.registry().text for name in methods())
 
 

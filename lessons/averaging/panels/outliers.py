@@ -76,7 +76,7 @@ def reading_of_the_outliers(sweep: xarray.Dataset) -> Page:
     spoils = all(triples[who][0] < usual[0] and triples[who][1] >= usual[1] for who in OUTLIERS)
     told = reading("Two troublemakers" if spoils else "What do the two do to a triple?", """{finding} In brackets:
         by how many points triples of this model and two of the twenty are on average more (+) or less (−) accurate than
-        triples of the twenty, before rounding.""",
+        triples of the twenty (computed before rounding).""",
         finding="Averages lose with either of them, and ensembles do not." if spoils else "")
     page = table(("", "alone", "distance from the pretrained network, in units of the twenty’s mean",
                   "triples: averaged weights", "triples: ensemble"), rows, before=told.page)

@@ -78,7 +78,7 @@ def reading_of_the_level(sweep: xarray.Dataset | None) -> Page:
     return reading("How good are the triples?", """
         On average over the ten triples, averaged weights have {average:.1%}, and the ensembles have {ensemble:.1%}. The
         five alone have {alone:.1%} on average, and the best of them has {best:.1%}. (It was chosen on these images, so
-        it looks a little too good. The standard error of one accuracy is {error:.1f} points.)""",
+        it probably looks a little too good. The standard error of one accuracy is {error:.1f} points.)""",
         average=average, ensemble=ensemble, alone=alone, best=best,
         error=100 * error_of_share(alone, images_of(sweep)))
 

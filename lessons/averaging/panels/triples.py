@@ -205,8 +205,9 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     surely = numbers["share_surely_above_best"]
     behind = (sweep.above_best < -WIDE * sweep.above_best_error).mean().item()
     rarely = "Averaging three networks rarely beats the best of them here." if surely < RARELY and behind > 0.5 else ""
-    noise = f"""Even two equally accurate networks would come out so in about {BY_CHANCE:.1%} of comparisons. So these
-                few do not show that an average was really better.""" if 0 < surely < 2 * BY_CHANCE else ""
+    noise = f"""Of two equally accurate networks, a given one would come out clearly ahead in about {BY_CHANCE:.1%} of
+                comparisons. So these few do not show that an average was really better.""" \
+        if 0 < surely < 2 * BY_CHANCE else ""
     return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it was. It was
         clearly ahead (by more than two standard errors) in {surely:.1%}, and clearly behind in {behind:.0%}. """ +
         f"{noise} {rarely}",

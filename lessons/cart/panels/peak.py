@@ -212,8 +212,8 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
     title = "With the output layer cut, the cliff was a good place to start in some rows" \
         if 0 < len(near) < len(cases) else "The cliff, and where CART begins to be at its best"
     first = reading(title, "{near} {far} {none}",
-                    near=f"In the rows {_in_a_row(near)}, CART begins to be at its best at the cliff or right behind "
-                    "it." if near else "",
+                    near=f"In the row{'s' * (len(near) > 1)} {_in_a_row(near)}, CART begins to be at its best at the "
+                    "cliff or right behind it." if near else "",
                     far=_far_from_it(far, near),
                     none=_without_a_cliff([part for name, part in cases.items() if behind[name] is None], head))
     rows = [(CHIPS[name], f"{part.large.item():.0f}", "no" if behind[name] is None else "yes",
@@ -228,7 +228,7 @@ def _far_from_it(far, near):
     if not far:
         return ""
     rows = f"In the row{'s' * (len(far) > 1)} {_in_a_row(far)}, which {'have' if len(far) > 1 else 'has'} a cliff"
-    return f"{rows}, too, it does not." if near else f"{rows}, it begins elsewhere."
+    return f"{rows}, too, it does not." if near else f"{rows}, CART begins to be at its best before it or well behind."
 
 
 def _without_a_cliff(parts, head):

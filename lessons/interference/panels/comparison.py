@@ -269,10 +269,10 @@ def _best(sweep, grid):
     """Which single merged model is the best, if that can be told."""
     leaders = [title_of(method) for method in results.leaders(sweep, grid)]
     if len(leaders) == 1:
-        return f"Of the {len(SEARCHED)} methods with a λ, {leaders[0]} is the best."
+        return f"Of the race’s {len(SEARCHED)} methods with a λ, {leaders[0]} is the best."
     first, *others = leaders
-    return (f"Of the {len(SEARCHED)} methods with a λ, {first} has the highest mean; of these, within the noise of it: "
-            f"{', '.join(others)}.")
+    return (f"Of the race’s {len(SEARCHED)} methods with a λ, {first} has the highest mean; of these, within the noise "
+            f"of it: {', '.join(others)}.")
 
 
 def captioned(sweeps, held_out: bool = False) -> str:
@@ -341,12 +341,12 @@ def _widths(sweeps):
         scale, count = shared_scale(sweep)
         shared.append(f"{count} on {suite_of(sweep)} (λ = {scale:g})")
     return f"Of all that was tried, held-out images chose a λ {' and '.join(parts)}, depending on the method. With " \
-           f"one λ for all {len(SEARCHED)} methods (each with its other parameter chosen anew), at most " \
+           f"one λ for all {len(SEARCHED)} methods (the other parameter as at its best), at most " \
            f"{' and '.join(shared)} stay at their own best, within the noise of the held-out images."
 
 
 def shared_scale(sweep: xarray.Dataset) -> tuple[float, int]:
-    """The λ at which most methods, each with its best value of the other parameter, are within the noise of the
+    """The λ at which most methods, each with the other parameter's value of its own best, are within the noise of the
     held-out images of their best, and how many are."""
     tried = _Tried(sweep)
     level = np.zeros(len(tried.scales), int)

@@ -394,8 +394,8 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
     head = ("|δ| predicted from", "R², source", "R², all pairs here (95 %, checkpoints drawn anew)",
             "R² within a checkpoint, mean")
     spread = said("""Within one checkpoint λmax is one number. It explains nothing there (–), and the product is the
-                     squared distance times a constant (–, as ‖d‖²). Between the checkpoints, the largest λmax is
-                     {spread:,.0f} times the smallest.""", spread=numbers["largest_spread"])
+                     squared distance times a constant (–, its R² is that of ‖d‖²). Between the checkpoints, the
+                     largest λmax is {spread:,.0f} times the smallest.""", spread=numbers["largest_spread"])
     differences = _differences(sweep)
     return table(head, rows, f"{'; '.join(lines)}. {spread} {differences.text}",
                  after=paragraph(spread) + differences.page)
