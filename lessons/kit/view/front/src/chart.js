@@ -76,7 +76,7 @@ export class Chart {
       s("g", { class: "x axis", transform: `translate(0,${box.height - box.bottom})` }),
       s("text", { class: "name", x: 0, y: 12 * k }, y.label),
       s("text", { class: "name", x: box.left - 14 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
-      s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
+      s("g", { class: "ground" }), s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
     this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map, under) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
     x.ticks ? below.tickValues(inside(x, x.ticks.filter(([, text]) => text))) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
@@ -93,6 +93,8 @@ export class Chart {
       y.ticks ? beside.tickValues(inside(y, y.ticks)) : beside.ticks(tall < 200 ? 3 : 5);
       select(this.svg).select(".y.axis").call(beside);
     }
+    this.ground = this.svg.querySelector(".ground"); // maps, on which everything else lies
+    this.cells = null; // what the ground shows
     this.moving = this.svg.querySelector(".moving");
     this.over = this.svg.querySelector(".over"); // values beside a curve, which no other curve may cross
     this.labels = this.svg.querySelector(".labels");
@@ -136,9 +138,9 @@ export class Chart {
     const parts = [];
     const ends = [];
     this.nears = []; // values beside curves, which are placed when all that they keep clear of is known
+    this.showMaps(frame, hidden);
     for (const mark of this.marks) {
-      if (mark.kind === "handle" || hidden.has(mark.name)) continue;
-      if (mark.kind === "star") continue;
+      if (["handle", "star", "map"].includes(mark.kind) || hidden.has(mark.name)) continue;
       const nodes = [this[mark.kind](mark, frame.values[mark.name], stop, ends)].flat().filter(Boolean);
       const link = linkOf(mark);
       if (link) for (const node of nodes) node.dataset.link = link;
@@ -161,6 +163,16 @@ export class Chart {
     this.over.replaceChildren(...this.nears.map((near) => this.beside(...near, taken)));
     this.name(ends, handle && stop !== null ? stop : null, curves);
     if (handle && stop !== null) this.boldTick(this.places[stop]);
+  }
+
+  // A map has hundreds of cells that seldom change with the slider: they are drawn again only where they are others, or
+  // after a new layout.
+  showMaps(frame, hidden) {
+    const maps = this.marks.filter(({ kind, name }) => kind === "map" && !hidden.has(name));
+    const cells = maps.map(({ name }) => frame.values[name]);
+    if (this.cells?.length === cells.length && cells.every((one, index) => one === this.cells[index])) return;
+    this.cells = cells;
+    this.ground.replaceChildren(...maps.map((mark, index) => s("g", { class: this.answers.has(mark.name) ? "answer" : "cells" }, this.map(mark, cells[index]))));
   }
 
   boldTick(place) {
