@@ -216,8 +216,9 @@ def one_layer(sweep: xarray.Dataset):
         return Frame(finding, alt, values, about)
 
     stops = {f"{100 * size:.3g} %": ratios[place] for size, place in zip(sizes, places)}
+    counted = {ratio: size for size, ratio in stops.items()}
     handles = {"ratio": slider("numbers kept", stops, ratios[places[len(places) // 2]], places=sizes,
-                                words=lambda ratio: f"{100 * ratio:g} % of the directions"),
+                               words=lambda ratio: f"{100 * ratio:g} % of the directions: {counted[ratio]} of numbers"),
                "merge": chips("merge", list(MERGES)),
                "density": chips("entries kept before", {percent(density): density for density in densities},
                                 max(densities), more=True)}
