@@ -6,13 +6,11 @@ from functools import lru_cache
 
 import torch
 
-from data import store
+from data import corpora, store
 from data.types import Dataset, Source, checked_whole, digest
 
-_COMMIT = "5db857e6f7df11eabb5e5665836db9ec8df07e28"
-_HOST = f"https://raw.githubusercontent.com/nltk/nltk_data/{_COMMIT}/packages/corpora/"
-FILES = {"all": (store.RemoteFile("nltk_corpora/inaugural.zip", 346_476, "4e01cc9505ed7f9d04a330e67fb45509", "",
-                                  (f"{_HOST}inaugural.zip",)),)}
+FILES = {"all": (corpora.file("inaugural", 346_476, "4e01cc9505ed7f9d04a330e67fb45509",
+                              "7c5fb5793e31fbeae12bf1aa0ffda5336468f07cedb50654c6d31ca384e2046b"),)}
 THIRDS = ("early", "middle", "late")
 CHARACTERS = "\n !\"$'(),-.0123456789:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # others are left out
 TEST = 10  # every tenth piece is for testing

@@ -81,6 +81,8 @@ class RemoteFile:
         urls: where to get it; () where it is a member of `within`.
         within: the tar archive that holds it, itself a published file. It is fetched once for all its members, and
             stays: a member that is damaged or deleted comes back from it without a network.
+        sha256: of the file, where it was taken; "" where only the MD5 is published. Nobody can make another file with
+            the same one.
     """
     path: str
     size: int
@@ -88,6 +90,7 @@ class RemoteFile:
     archive_md5: str
     urls: tuple[str, ...]
     within: "RemoteFile | None" = None
+    sha256: str = ""
 
 
 def root() -> Path:
@@ -595,18 +598,28 @@ def wrong_with(path: Path, remote: RemoteFile) -> str:
             return f"is truncated ({status.st_size:,} of {remote.size:,} bytes)"
         if _md5_of(path) != remote.md5:
             return "has been altered (its MD5 is not the published one)"
+        if remote.sha256 and _sha256_of(path) != remote.sha256:
+            return "has been altered (its SHA-256 is not the one that the course knows)"
     return ""
 
 
 def _md5_of(path):
+    return _digest_of(path, _md5)
+
+
+def _sha256_of(path):
+    return _digest_of(path, hashlib.sha256)
+
+
+def _digest_of(path, hasher):
     status = path.stat()
-    return _md5_at(path, status.st_mtime_ns, status.st_size)
+    return _digest_at(path, hasher, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=64)
-def _md5_at(path, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
+def _digest_at(path, hasher, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, _md5).hexdigest()
+        return hashlib.file_digest(file, hasher).hexdigest()
 
 
 def _md5():

@@ -12,7 +12,8 @@ from lessons.vit.algorithms import matrices
 from toy_models import Architecture, Recipe, TinyViT, training, zoo
 from toy_models.colour_vit import ColourViT
 from toy_models.recipe import COSINE
-from toy_models.tiny_vit import Attention, Block, patches
+from toy_models.tiny_vit import patches
+from toy_models.transformer import Attention, Block
 
 SMALL = Architecture.of("TinyViT", width=8, depth=1, heads=2)
 

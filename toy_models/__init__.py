@@ -9,7 +9,8 @@ from toy_models.recipe import Architecture, Recipe
 from toy_models.residual import ResidualMLP
 from toy_models.resnet import ResNet18
 from toy_models.velocity import VelocityNetwork
+from toy_models.text_encoder import TextEncoder
 from toy_models.tiny_vit import TinyViT
 
-__all__ = ["BYOL", "MLP", "Architecture", "CharacterGPT", "Recipe", "ResNet18", "ResidualMLP", "TinyViT",
+__all__ = ["BYOL", "MLP", "Architecture", "CharacterGPT", "Recipe", "ResNet18", "ResidualMLP", "TextEncoder", "TinyViT",
            "VelocityNetwork", "batchnorm", "losses", "weights", "zoo"]

@@ -4,7 +4,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from toy_models.tiny_vit import TEMPERATURE, Block, patches
+from toy_models.tiny_vit import TEMPERATURE, patches
+from toy_models.transformer import Block
 
 
 class ColourViT(nn.Module):

@@ -9,8 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
+from data.sentences import MASK
+
 SEEN_CLASSES, ALL_CLASSES = "seen classes", "all classes"
 NEXT_CHARACTER, FLOW_MATCHING, TWO_VIEWS = "next character", "flow matching", "two views"
+MASKED_WORDS = "masked words"
+MASKED = 0.15  # the share of words that are hidden (Devlin et al. 2019)
 
 Ask = Callable[[nn.Module, Tensor, Tensor, Generator], tuple[Tensor, Tensor]]
 Measure = Callable[[Tensor, Tensor], Tensor]
@@ -101,6 +105,28 @@ def _views(network, x, y, generator):
     return network.compare_views(x, generator)
 
 
+def hidden(x: Tensor, generator: Generator) -> tuple[Tensor, Tensor]:
+    """Sentences x (samples, length) of which words are hidden, each with probability `MASKED`: the numbers with `MASK`
+    in their places; and where that is, (samples, length). Unknown words and padding are never hidden. If no word was
+    drawn, then the first known one is hidden.
+
+    Raises:
+        ValueError: there is no known word.
+    """
+    known = x > MASK
+    drawn = (torch.rand(x.shape, generator=generator, dtype=torch.float64).to(x.device) < MASKED) & known
+    if not drawn.any():
+        if not known.any():
+            raise ValueError("no sentence has a known word, so none can be hidden and guessed")
+        drawn.view(-1)[known.flatten().nonzero()[0]] = True
+    return torch.where(drawn, MASK, x), drawn
+
+
+def _words(network, x, y, generator):
+    seen, drawn = hidden(x, generator)
+    return network.guesses(seen, drawn), x[drawn].long()
+
+
 def unlike(a: Tensor, b: Tensor) -> Tensor:
     """2 − 2·cos(a, b), the mean over samples: what BYOL makes smaller (Grill et al. 2020, Eq. 2)."""
     return 2 - 2 * F.cosine_similarity(a, b, dim=1).mean()
@@ -110,4 +136,5 @@ _LOSSES = {SEEN_CLASSES: (_labels, None),
            ALL_CLASSES: (_labels, F.cross_entropy),
            NEXT_CHARACTER: (_characters, F.cross_entropy),
            FLOW_MATCHING: (_velocities, F.mse_loss),
-           TWO_VIEWS: (_views, unlike)}
+           TWO_VIEWS: (_views, unlike),
+           MASKED_WORDS: (_words, F.cross_entropy)}

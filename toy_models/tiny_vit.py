@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from data.types import checked_whole
+from toy_models.transformer import Block
 
 TEMPERATURE = 16.0  # of the cosines that are the logits
 
@@ -23,38 +24,6 @@ def patches(x: Float[Tensor, "samples height width"], side: int) -> Float[Tensor
     rows, columns = x.shape[1] // side, x.shape[2] // side
     cut = x.reshape(len(x), rows, side, columns, side)
     return cut.transpose(2, 3).reshape(len(x), rows * columns, side * side)
-
-
-class Attention(nn.Module):
-    """Self-attention with so many heads; every place looks at every other."""
-
-    def __init__(self, width: int, heads: int):
-        super().__init__()
-        self.heads = heads
-        self.q, self.k, self.v, self.out = (nn.Linear(width, width, dtype=torch.float64) for _ in range(4))
-
-    def forward(self, h: Float[Tensor, "samples places width"]) -> Float[Tensor, "samples places width"]:
-        """What all heads read, put together again."""
-        q, k, v = (part(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.q, self.k, self.v))
-        read = F.scaled_dot_product_attention(q, k, v)
-        return self.out(read.transpose(1, 2).flatten(2))
-
-
-class Block(nn.Module):
-    """Attention and two linear layers; each reads the normalised stream and adds to the stream."""
-
-    def __init__(self, width: int, heads: int):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(width, dtype=torch.float64)
-        self.attention = Attention(width, heads)
-        self.norm2 = nn.LayerNorm(width, dtype=torch.float64)
-        self.mlp = nn.ModuleDict({"into": nn.Linear(width, 4 * width, dtype=torch.float64),
-                                  "out": nn.Linear(4 * width, width, dtype=torch.float64)})
-
-    def forward(self, h: Float[Tensor, "samples places width"]) -> Float[Tensor, "samples places width"]:
-        """The stream after this block."""
-        h = h + self.attention(self.norm1(h))
-        return h + self.mlp["out"](F.gelu(self.mlp["into"](self.norm2(h))))
 
 
 class TinyViT(nn.Module):
