@@ -6,9 +6,10 @@ The cells are read, and only their imports are executed.
 import ast
 import functools
 import inspect
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from lessons.kit.chapters import CHAPTERS, ROOT
 from lessons.kit.experiment import Experiment
 
 PAGE = ROOT / "docs/where.md"
+NOT_COMPUTING = {"kit", "experiment", "exercises"}  # rooms
 HEAD = """# Where every picture comes from
 
 A line for every call of a notebook that draws:
@@ -36,6 +38,20 @@ A line for every call of a notebook that draws:
 
 
 @dataclass(frozen=True)
+class Variable:
+    """What is known of a notebook's variable.
+
+    Attributes:
+        cell: the cell that made it last, by its id.
+        measured: the experiments behind it.
+        called: the functions of the lessons whose value it is, which belong to no experiment.
+    """
+    cell: str
+    measured: tuple = ()
+    called: tuple = ()
+
+
+@dataclass(frozen=True)
 class Drawing:
     """One call that draws, in a cell of a notebook.
 
@@ -44,31 +60,39 @@ class Drawing:
         draws: the function behind the decorators.
         measured: what measured the sweep that it is given: experiments, several where each measures a part, or a
             function of a room of experiments.
+        called: {function of the lessons, of no experiment, whose value it is given: the cell that calls it}.
+        made_in: the cells that made what it is given; empty where nothing is given.
+        panel: which of the notebook's panels it is, from 0; None for other pictures.
     """
     cell: str
     draws: Callable
     measured: tuple
+    called: Mapping[Callable, str]
+    made_in: tuple[str, ...]
+    panel: int | None
 
 
 def drawings(notebook: Path) -> Iterator[Drawing]:
     """Every call of a `@view`, `@panel` or `@still` function of the lessons, in the notebook's order."""
     names: dict[str, object] = {}
-    measured: dict[str, tuple] = {}
+    variables: dict[str, Variable] = {}
+    panels = itertools.count()
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] != "code":
             continue
         tree = ast.parse("".join(cell["source"]))
         imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
         exec(compile(ast.Module(imports, []), notebook.name, "exec"), names)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                measured[node.targets[0].id] = sources(node.value, names, measured)
+        for variable, value in assigned(tree):
+            known = value and made(value, cell["id"], names, variables)
+            variables[variable] = known or Variable(cell["id"])
+        kept = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign) and is_panel(node.targets[0])]
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
             function = named(call.func, names)
             if hasattr(function, "__wrapped__") and draws(inspect.unwrap(function)):
-                given = sources(call.args[0], names, measured) if call.args else ()
-                yield Drawing(cell["id"], inspect.unwrap(function), given)
+                panel = next(panels) if call in kept else None
+                yield Drawing(cell["id"], inspect.unwrap(function), *given(call, cell["id"], names, variables), panel)
 
 
 def draws(function: Callable) -> bool:
@@ -77,12 +101,72 @@ def draws(function: Callable) -> bool:
     return re.search(r"^@(\w+\.)?(still|view)$|^def .*-> View:$", source, re.MULTILINE) is not None
 
 
-def sources(expression: ast.expr, names: dict, measured: dict) -> tuple:
+def is_panel(target: ast.expr) -> bool:
+    """Whether a name is that of a panel, which the table of chapters counts."""
+    return isinstance(target, ast.Name) and re.fullmatch(r"panel(_\w+)?", target.id) is not None
+
+
+def assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
+    """The variables of a cell, each with its value; None where several take one value apart."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            yield from _pairs(node.targets[0], node.value)
+
+
+def _pairs(target, value):
+    """The names in a target, each with its value; of several names, each with its own if that is a call."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple):
+        alike = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+        values = value.elts if alike else [None] * len(target.elts)
+        for part, its in zip(target.elts, values, strict=True):
+            yield from _pairs(part, its if isinstance(its, ast.Call) else None)
+
+
+def made(expression: ast.expr, cell: str, names: dict, variables: dict[str, Variable]) -> Variable:
+    """What is known of an expression in a cell: a variable's own, if it is one."""
+    if isinstance(expression, ast.Name) and expression.id in variables:
+        return variables[expression.id]
+    inner = getattr(expression, "elt", getattr(expression, "value", expression))  # of a comprehension
+    function = named(inner.func, names) if isinstance(inner, ast.Call) else None
+    behind = sources(expression, names, variables)
+    if computes(function) and not any(map(gives_sweep, behind)):  # else it arranges what was measured
+        return Variable(cell, called=(function,))
+    return Variable(cell, behind)
+
+
+def computes(function) -> bool:
+    """Whether it is a function of the lessons that may make numbers and belongs to no experiment."""
+    if not inspect.isfunction(function) or draws(inspect.unwrap(function)):
+        return False
+    rooms = function.__module__.split(".")
+    return rooms[0] == "lessons" and not NOT_COMPUTING.intersection(rooms)
+
+
+def gives_sweep(source) -> bool:
+    """Whether it is an experiment, or a function that returns sweeps; others return networks, or a number."""
+    if isinstance(source, Experiment):
+        return True
+    return "Dataset" in str(inspect.signature(inspect.unwrap(source)).return_annotation)
+
+
+def given(call: ast.Call, cell: str, names: dict, variables: dict[str, Variable]) -> tuple:
+    """What measured, called and made what a call is given."""
+    parts = [made(argument, cell, names, variables) for argument in call.args[:1]]
+    inside = [node for argument in call.args for node in ast.walk(argument)]
+    used = [variables[node.id].cell for node in inside if isinstance(node, ast.Name) and node.id in variables]
+    anew = [cell for node in inside if isinstance(node, ast.Call)]
+    called = {function: part.cell for part in parts for function in part.called}
+    return tuple(one for part in parts for one in part.measured), called, tuple(dict.fromkeys(used + anew))
+
+
+def sources(expression: ast.expr, names: dict, variables: dict[str, Variable]) -> tuple:
     """What measured it: what stands behind the variables in it, and what it calls."""
     behind = []
     for node in ast.walk(expression):
-        if isinstance(node, ast.Name):
-            behind += measured.get(node.id, ())
+        if isinstance(node, ast.Name) and node.id in variables:
+            behind += variables[node.id].measured
         function = named(node.func, names) if isinstance(node, ast.Call) else None
         owner = getattr(function, "__self__", None)
         several = getattr(owner, "of", None)  # an experiment of which each width is one
@@ -135,7 +219,8 @@ def titles(function: Callable) -> list[str]:
 
 
 def measures(drawing: Drawing) -> list[str]:
-    """Links to what measured it: the functions, and the file of its question where they ask several."""
+    """Links to what measured it: the functions, and the file of its question where they ask several. Where nothing
+    measured it, what made its numbers."""
     links = []
     for measure in (getattr(one, "measure", one) for one in drawing.measured):
         links.append(link(measure))
@@ -144,7 +229,19 @@ def measures(drawing: Drawing) -> list[str]:
         if source.name == "__init__.py" and part.exists() and part != source:
             path = part.relative_to(ROOT / "lessons").as_posix()
             links.append(f"[`{path}`](../lessons/{path})")
-    return list(dict.fromkeys(links))
+    for function, cell in drawing.called.items():
+        links.append(link(function) + (f", called in another cell (`{cell}`)" if cell != drawing.cell else ""))
+    return list(dict.fromkeys(links)) or [maker(drawing)]
+
+
+def maker(drawing: Drawing) -> str:
+    """The cells that make the numbers of a picture that nothing measured, or the function that draws it."""
+    if not drawing.made_in:
+        return "the function that draws"
+    if drawing.cell in drawing.made_in:
+        return "the cell itself"
+    cells = ", ".join(f"`{cell}`" for cell in drawing.made_in)
+    return f"another cell ({cells})" if len(drawing.made_in) == 1 else f"other cells ({cells})"
 
 
 @functools.cache
@@ -159,7 +256,7 @@ def archived() -> dict[str, list[str]]:
 def kept(drawing: Drawing) -> list[str]:
     """The files of the archive with its numbers."""
     files = []
-    for one in drawing.measured:
+    for one in filter(gives_sweep, drawing.measured):
         if not isinstance(one, Experiment):
             files += archived().get(one.__module__, [])
         elif (path := one.archived_at("full", 0)).exists():
@@ -178,7 +275,7 @@ def page() -> str:
             above, chosen, files = kicker(drawing.draws), titles(drawing.draws), kept(drawing)
             cells = (above, f"`{drawing.cell}`", link(drawing.draws),
                      "<br>".join(f"`{name}`" for name in chosen) or ("the same" if above else ""),
-                     "<br>".join(measures(drawing)) or "the cell itself", "<br>".join(f"`{name}`" for name in files))
+                     "<br>".join(measures(drawing)), "<br>".join(f"`{name}`" for name in files))
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
