@@ -137,6 +137,10 @@ def test_with_everything_kept_alone_nothing_is_compared(looked):
      "matrix’s change"),
     ([0.4, 0.4], [0.1, np.nan], 2, "Signs agree less than by chance, leading directions hold less than half of any "
      "matrix’s change"),
+    ([0.29, 0.3], [0.9] * 9 + [0.2], 2, "Signs agree hardly more than by chance, leading directions hold most of "
+     "nearly every matrix’s change"),
+    ([0.29, 0.3], [0.9] * 8 + [0.2] * 2, 2, "Signs agree hardly more than by chance, leading directions hold most of "
+     "some matrices’ change"),
     ([0, 0], [0.9, 0.9], 1, "The leading directions hold most of every matrix’s change"),
     ([0, 0], [np.nan, np.nan], 2, "No model moved any matrix of its base")])
 def test_what_task_vectors_are_called(against, held, tasks, title):
