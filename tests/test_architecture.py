@@ -1,12 +1,15 @@
 """ARCHITECTURE.md leads a newcomer from a cell to its picture, and lists rooms and files: what it names is there."""
 import ast
+import importlib
+import inspect
 import json
 import re
 
 import pytest
 
+from lessons.kit import chapters
 from lessons.kit.chapters import CHAPTERS, ROOT
-from tools import where
+from tools import guards, where
 
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
@@ -98,11 +101,54 @@ def test_the_page_of_every_picture_is_that_of_the_notebooks():
     assert where.PAGE.read_text(encoding="utf-8") == where.page(), "run `make docs`"
 
 
+def drawing(stem, cell):
+    """What a cell draws."""
+    (drawn,) = [drawn for drawn in where.drawings(chapters.chapter(stem).notebook) if drawn.cell == cell]
+    return drawn
+
+
 @pytest.mark.parametrize("stem, cell, drawn, measured", [
     ("08_cart", "panel-storage", "costs.storage", "storage.measure"),
     ("07_comparisons", "panel-d", "plane.common_and_own", "plane.run_all")])
 def test_a_picture_is_found_with_what_drew_and_measured_it(stem, cell, drawn, measured):
-    notebook = next(chapter.notebook for chapter in CHAPTERS if chapter.stem == stem)
-    (one,) = [one for one in where.drawings(notebook) if one.cell == cell]
+    one = drawing(stem, cell)
     functions = [one.draws, getattr(one.measured[0], "measure", one.measured[0])]
     assert [f"{function.__module__.split('.')[-1]}.{function.__name__}" for function in functions] == [drawn, measured]
+
+
+@pytest.mark.parametrize("stem, cell, says", [
+    ("10_growing", "panel-g", "`measure`"),  # of two sweeps that one statement makes
+    ("13_checkpoints", "own-layers", "[`look`](../lessons/checkpoints/looking.py) in `checkpoints/looking.py`, "
+                                     "called in another cell (`own-look`)"),
+    ("13_checkpoints", "own-layer", "[`layer`](../lessons/checkpoints/looking.py) in `checkpoints/looking.py`"),
+    ("08_cart", "panel-peak", "`measure`"),  # what only arranges two sweeps has measured neither
+    ("11_tangent", "panel-tangent", "other cells (`task`, `train-both`)"), ("06_gradients", "by-hand",
+                                                                             "another cell (`mine-rounds-run`)"),
+    ("07_interference", "mine-7-1", "the cell itself"), ("09_head_start", "panel-c", "the function that draws")])
+def test_the_page_says_what_makes_the_numbers_of_a_picture(stem, cell, says):
+    first, *_ = where.measures(drawing(stem, cell))
+    assert first == says or says == "`measure`" and says in first
+
+
+def test_what_gives_networks_alone_has_no_file_of_measurements():
+    assert where.kept(drawing("07_interference", "tasks")) == []
+    assert len(where.kept(drawing("07_comparisons", "panel-d"))) == 2
+
+
+def test_a_test_guards_what_it_names_however_it_imports_it(tmp_path, monkeypatch):
+    names = {"a": "from lessons.gradients.panels import steps\nsteps.gap, steps.gap",
+             "b": "def f():\n    from lessons.gradients import panels\n    return panels.steps.gap",
+             "c": "from lessons.linearity.panels import lines as of\nof.gap_per_layer",
+             "d": "from lessons.gradients.panels.steps import gap\ngap",
+             "e": "gap = steps = None\ngap, steps.gap",
+             "f": "import lessons.lines.panels\nlessons.lines.panels.figure_2"}
+    for name, text in names.items():
+        (tmp_path / f"test_{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(guards, "TESTS", tmp_path)
+    gap, gap_per_layer, figure_2 = (inspect.unwrap(getattr(importlib.import_module(module), name)) for module, name in (
+        ("lessons.gradients.panels.steps", "gap"), ("lessons.lines.panels", "gap_per_layer"),
+        ("lessons.lines.panels", "figure_2")))  # not imported by name, or this file would seem to guard them
+    found = [[file.stem[-1] for file in guards.guarding([function], most=9)]
+             for function in (gap, gap_per_layer, figure_2)]
+    assert found == [["a", "b", "d"], ["c"], ["f"]]
+    assert [file.stem[-1] for file in guards.guarding([figure_2, gap, gap_per_layer])] == ["a", "b"]

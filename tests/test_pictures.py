@@ -12,7 +12,7 @@ from lessons.linearity.experiment import mlp as linearity
 from lessons.linearity.panels import midpoint
 from lessons.start import experiment as start
 from lessons.task_arithmetic.experiment import mlp
-from tools import pictures
+from tools import pictures, where
 
 NAMES = [name for chapter in CHAPTERS for name in chapter.pictures.values()]
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
@@ -38,6 +38,13 @@ def test_every_picture_of_the_table_has_a_panel_and_nothing_else_lies_in_docs():
     assert sorted(NAMES) == sorted(pictures.PICTURES)
     lying = {path for ending in ("png", "gif", "jpg", "svg") for path in pictures.DOCS.glob(f"*.{ending}")}
     assert lying == {pictures.MOVING, *map(pictures.path, NAMES)}
+
+
+def test_a_picture_is_of_the_panel_with_its_number_in_the_table():
+    for chapter in CHAPTERS:
+        for name, drawing in where.pictured(chapter).items():
+            used = pictures.PICTURES[name].panel.__code__.co_names
+            assert {drawing.draws.__module__.split(".")[1], drawing.draws.__name__} <= {*used}, name
 
 
 @pytest.mark.slow  # draws a panel

@@ -1,4 +1,7 @@
-"""Which files of tests/ guard a function: those that name it. Of a test, only its imports of lessons are executed."""
+"""Which files of tests/ guard a function that draws or chooses a title: those that name it.
+
+The tests are read, and only their imports of panels are executed.
+"""
 import ast
 import functools
 import inspect
@@ -25,19 +28,20 @@ def guarding(functions: Iterable[Callable], most: int = 2) -> list[Path]:
 
 @functools.cache
 def functions_in(file: Path) -> Counter[Callable]:
-    """How often a file names each function of the lessons, by its own name or as `module.function`."""
+    """How often a file names each function of the rooms of panels, by its own name or as `module.function`."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
     names: dict[str, object] = {}
-    exec(compile(ast.Module([node for node in nodes if _of_lessons(node)], []), file.name, "exec"), names)
+    exec(compile(ast.Module([node for node in nodes if _of_panels(node)], []), file.name, "exec"), names)
     things = (_named(node, names) for node in nodes)
     return Counter(inspect.unwrap(thing) for thing in things if inspect.isfunction(thing))
 
 
-def _of_lessons(node):
-    """Whether it imports something of the lessons."""
-    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
-        [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-    return any(module.split(".")[0] == "lessons" for module in modules)
+def _of_panels(node):
+    """Whether it imports a room of panels, or from one."""
+    if not isinstance(node, (ast.Import, ast.ImportFrom)):
+        return False
+    dotted = ".".join([getattr(node, "module", None) or "", *(alias.name for alias in node.names)])
+    return "lessons" in dotted.split(".") and "panels" in dotted.split(".")
 
 
 def _named(node, names):

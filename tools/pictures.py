@@ -38,6 +38,7 @@ from lessons.sail import experiment as sail
 from lessons.start import experiment as start
 from lessons.task_arithmetic import experiment as task_arithmetic
 from lessons.vit import experiment as vit
+from tools import where
 
 DOCS = ROOT / "docs"
 GALLERY = DOCS / "gallery.md"
@@ -186,13 +187,15 @@ def gallery() -> str:
     lines = ["# Gallery", "", "<!-- written by make screenshots -->", "",
              "What the sliders move. Each picture is of a panel in a notebook, in profile `full`. Its last lines or,",
              "in the notebook, *How measured* say which data it shows: official files, or spirals and numbers that the",
-             "course generates. [Where every picture comes from](where.md) names the cell and the functions behind",
-             "each."]
+             "course generates. Below each picture you find the line above its title and the cell that shows it, linked",
+             "to the section of [Where every picture comes from](where.md) that names the functions behind it."]
     for chapter in CHAPTERS:
         if chapter.pictures:
             lines += ["", f"## [{chapter.place}](../notebooks/{chapter.place})"]
-        for name in chapter.pictures.values():
-            lines += ["", PICTURES[name].shows, "", f"![{_in_markdown(said(name))}]({name}.png)"]
+        for name, drawing in where.pictured(chapter).items():
+            behind = f"{where.kicker(drawing.draws)}, cell `{drawing.cell}`"
+            lines += ["", PICTURES[name].shows, "", f"![{_in_markdown(said(name))}]({name}.png)", "",
+                      f"[{behind}](where.md#{where.section(chapter)})"]
     return "\n".join(lines) + "\n"
 
 

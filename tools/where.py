@@ -1,5 +1,6 @@
 """docs/where.md: for every picture of every notebook the cell that shows it, the function that draws it, the one that
-measured its numbers, and where these are kept. `python -m tools.where` writes it (`make docs`).
+measured its numbers, the tests that guard it, and where the numbers are kept. `python -m tools.where` writes it
+(`make docs`).
 
 The cells are read, and only their imports are executed.
 """
@@ -14,24 +15,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lessons.kit import archive, sweep
-from lessons.kit.chapters import CHAPTERS, ROOT
+from lessons.kit.chapters import CHAPTERS, ROOT, Chapter
 from lessons.kit.experiment import Experiment
+from tools import guards
 
 PAGE = ROOT / "docs/where.md"
 NOT_COMPUTING = {"kit", "experiment", "exercises"}  # rooms
 HEAD = """# Where every picture comes from
 
-A line for every call of a notebook that draws:
+Every row is a call of a notebook that draws. If you know a picture by its title, search for the title's first words:
+`grep -rn "Signs agree" lessons/*/panels*` finds the function that chooses it. The columns say:
 
-* the line above the picture's title, by which you find it here;
-* the cell by its id (JupyterLab shows it under the gear in the right side bar; in the file it stands as `"id"`);
-* the function that draws: it names the marks, often in `_charts` beside it, gives the numbers of a setting, and may
-  compute a ratio or a slope;
-* the functions that choose the title, a sentence that states the finding; "the same" is the function that draws;
-* the function that measured. Where it asks several questions, the file of this one is named too;
-* the files in `data/measured`, in chapters 12 and 13 one for each width: profile full, seed 0. Other profiles,
-  seeds and data are kept in `$WEIGHTSPACE_DATA/sweeps` under the same first name. Without a file, the numbers are made
-  when the cell runs.
+* **above the title**: the small line above the picture's title, by which you find the picture here; below it the file
+  of the picture, if [the gallery](gallery.md) shows it;
+* **cell**: the cell by its id (JupyterLab shows it under the gear in the right side bar; in the file it stands as
+  `"id"`);
+* **drawn by**: the function that draws. It names the marks, often in `_charts` beside it, gives the numbers of a
+  setting, and may compute a ratio or a slope;
+* **title by**: the functions that choose the title, a sentence that states the finding. "The same" is the function that
+  draws;
+* **measured by**: the function that measured. If a function measures for several pictures, the second link is the file
+  that holds this picture's part. Where no experiment measured the numbers, this column says what makes them: a function
+  that a cell calls, the code of a cell, or the function that draws;
+* **guarded by**: the files in `tests` that name the function that draws, or one that chooses the title. If there are
+  more than two, only the two are listed that name these functions most. Where this column is empty, no file names them,
+  but `tests/notebooks` executes every notebook;
+* **kept**: the files in `data/measured` that hold its numbers, which were measured in profile full with seed 0.
+  Chapters 12 and 13 have a file for each width of the network. Where this column is empty, the numbers are made when
+  the cell runs. Numbers of other profiles, seeds and data lie in `$WEIGHTSPACE_DATA/sweeps`, in files whose names begin
+  in the same way.
 
 `make docs` writes this page from the notebooks.
 """
@@ -192,6 +204,7 @@ def link(function) -> str:
     return f"[`{function.__name__}`](../{path.as_posix()}) in `{path.relative_to('lessons').as_posix()}`"
 
 
+@functools.cache
 def reached(function: Callable) -> dict[Callable, str]:
     """What a function names in its file, and what that names there: {function or class: its name}."""
     known = vars(inspect.getmodule(function))
@@ -213,9 +226,26 @@ def kicker(function: Callable) -> str:
     return ""
 
 
-def titles(function: Callable) -> list[str]:
-    """The names of the functions that choose a view's title, which begin with `finding`."""
-    return sorted(name for name in reached(function).values() if name.startswith("finding"))
+def titles(function: Callable) -> dict[Callable, str]:
+    """The functions that choose a view's title, whose names begin with `finding`: {function: its name}."""
+    return {other: name for other, name in reached(function).items() if name.startswith("finding")}
+
+
+def guards_of(function: Callable) -> list[str]:
+    """Links to the test files that name it, or a function that chooses its title."""
+    files = guards.guarding([function, *titles(function)])
+    return [f"[`{file.name}`](../{file.relative_to(ROOT).as_posix()})" for file in files]
+
+
+def pictured(chapter: Chapter) -> dict[str, Drawing]:
+    """The drawing behind each of a chapter's pictures in the gallery: {name of the picture: drawing}."""
+    panels = {drawing.panel: drawing for drawing in drawings(chapter.notebook)}
+    return {name: panels[panel] for panel, name in chapter.pictures.items()}
+
+
+def section(chapter: Chapter) -> str:
+    """The heading of a notebook in the page, which is also the address of its section."""
+    return chapter.stem
 
 
 def measures(drawing: Drawing) -> list[str]:
@@ -268,17 +298,25 @@ def page() -> str:
     """The page as it should be."""
     lines = [HEAD]
     for chapter in CHAPTERS:
-        lines += [f"## {chapter.place.removesuffix('.ipynb')}, `{chapter.package}`", "",
-                  "| above the title | cell | drawn by | title by | measured by | kept (full, seed 0) |",
-                  "|---|---|---|---|---|---|"]
+        lines += [f"## {section(chapter)}", "",
+                  f"[{chapter.place}](../notebooks/{chapter.place}), with the code in `{chapter.package}`", "",
+                  "| above the title | cell | drawn by | title by | measured by | guarded by | kept (full, seed 0) |",
+                  "|---|---|---|---|---|---|---|"]
         for drawing in {(one.cell, one.draws): one for one in drawings(chapter.notebook)}.values():
-            above, chosen, files = kicker(drawing.draws), titles(drawing.draws), kept(drawing)
-            cells = (above, f"`{drawing.cell}`", link(drawing.draws),
-                     "<br>".join(f"`{name}`" for name in chosen) or ("the same" if above else ""),
-                     "<br>".join(measures(drawing)), "<br>".join(f"`{name}`" for name in files))
-            lines.append(f"| {' | '.join(cells)} |")
+            lines.append(f"| {' | '.join(row(drawing, chapter))} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def row(drawing: Drawing, chapter: Chapter) -> tuple[str, ...]:
+    """The cells of the row of a drawing."""
+    above, chosen, files = kicker(drawing.draws), sorted(titles(drawing.draws).values()), kept(drawing)
+    picture = chapter.pictures.get(drawing.panel)
+    shown = f"<br>[`{picture}.png`]({picture}.png)" if picture else ""
+    return (above + shown, f"`{drawing.cell}`", link(drawing.draws),
+            "<br>".join(f"`{name}`" for name in chosen) or ("the same" if above else ""),
+            "<br>".join(measures(drawing)), "<br>".join(guards_of(drawing.draws)),
+            "<br>".join(f"`{name}`" for name in files))
 
 
 if __name__ == "__main__":
