@@ -187,8 +187,8 @@ def gallery() -> str:
     lines = ["# Gallery", "", "<!-- written by make screenshots -->", "",
              "What the sliders move. Each picture is of a panel in a notebook, in profile `full`. Its last lines or,",
              "in the notebook, *How measured* say which data it shows: official files, or spirals and numbers that the",
-             "course generates. Below each picture you find the line above its title and the cell that shows it, linked",
-             "to the section of [Where every picture comes from](where.md) that names the functions behind it."]
+             "course generates. Below each picture you find the line above its title and the cell that shows it. They",
+             "link to the section of [Where every picture comes from](where.md) that names the functions behind it."]
     for chapter in CHAPTERS:
         if chapter.pictures:
             lines += ["", f"## [{chapter.place}](../notebooks/{chapter.place})"]

@@ -164,13 +164,13 @@ def gives_sweep(source) -> bool:
 
 
 def given(call: ast.Call, cell: str, names: dict, variables: dict[str, Variable]) -> tuple:
-    """What measured, called and made what a call is given."""
-    parts = [made(argument, cell, names, variables) for argument in call.args[:1]]
+    """What a drawing says of what it is given: what measured it and which functions made it, of the first argument; and
+    the cells that made any."""
+    first = made(call.args[0], cell, names, variables) if call.args else Variable(cell)
     inside = [node for argument in call.args for node in ast.walk(argument)]
     used = [variables[node.id].cell for node in inside if isinstance(node, ast.Name) and node.id in variables]
     anew = [cell for node in inside if isinstance(node, ast.Call)]
-    called = {function: part.cell for part in parts for function in part.called}
-    return tuple(one for part in parts for one in part.measured), called, tuple(dict.fromkeys(used + anew))
+    return first.measured, dict.fromkeys(first.called, first.cell), tuple(dict.fromkeys(used + anew))
 
 
 def sources(expression: ast.expr, names: dict, variables: dict[str, Variable]) -> tuple:
