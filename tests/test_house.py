@@ -305,7 +305,8 @@ def test_an_import_against_the_arrows_is_noticed(importing, imported, wrong):
 
 def test_every_package_of_the_lessons_is_known():
     packages = {path.parent.name for path in (ROOT / "lessons").glob("*/__init__.py")}
-    assert packages == {*CHAPTERS, "kit", "merging", "checkpoints", "lines"}
+    begun = {"words"}  # of a chapter that is not in the table yet
+    assert packages == {*CHAPTERS, *begun, "kit", "merging", "checkpoints", "lines"}
 
 
 # -- how it is written ---------------------------------------------------------------------------------------------

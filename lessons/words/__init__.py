@@ -1,0 +1,1 @@
+"""Chapter 14: does all of this hold for text? (CTL, CART, LFT)"""
