@@ -1,7 +1,7 @@
 """The cast: networks that several chapters talk about, as recipes. The zoo trains each once, for all chapters."""
 import data
 from data import store
-from toy_models import Architecture, Recipe
+from toy_models import Architecture, Recipe, losses
 from toy_models.recipe import COSINE
 
 # -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8) ---------------------------------------------
@@ -50,6 +50,21 @@ def all_linearity_mlps(seed: int = 0) -> list[Recipe]:
     made = linearity_mlps(seed)
     wanted = [made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]
     return list(dict.fromkeys(wanted))
+
+
+# -- small text encoders on sentences (chapter 14) ---------------------------------------------------
+
+def pretrained_encoder(seed: int = 0, size: int | None = None, epochs: int = 1) -> Recipe:
+    """A small text encoder that has guessed masked words of sentences without labels.
+
+    Args:
+        seed: of the weights and of everything drawn.
+        size: sentences; None for all, about 130,000.
+        epochs: passes over them.
+    """
+    options = {} if size is None else {"size": size}
+    return Recipe.on("sentences", Architecture.of("TextEncoder"), options=options, lr=2e-3, epochs=epochs,
+                     batch_size=64, optimiser="adam", schedule=COSINE, loss=losses.MASKED_WORDS, seed=seed)
 
 
 # -- small ViTs on altered digits and clothes (chapter 12) -----------------------------------------

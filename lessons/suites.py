@@ -22,11 +22,12 @@ from data.threads import stop_if_asked
 from lessons import cast
 from lessons.merging.search import Grid, Merges, searched
 from lessons.merging.storage import PerTask
-from toy_models import MLP, Architecture, Recipe, ResNet18, TinyViT, batchnorm, zoo
+from toy_models import MLP, Architecture, Recipe, ResNet18, TextEncoder, TinyViT, batchnorm, losses, zoo
 from toy_models.weights import State
 
 PARTS = ("held-out", "test")
-IMAGES = {"MLP": 1000, "ResNet18": 100, "TinyViT": 200}  # looked at per task and part, where nothing else is said
+# looked at per task and part, where nothing else is said; of a text encoder sentences
+IMAGES = {"MLP": 1000, "ResNet18": 100, "TinyViT": 200, "TextEncoder": 400}
 STATISTICS_IMAGES = 30  # training images per task from which BatchNorm's statistics are estimated anew
 FINETUNING_EPOCHS = 4  # of the ResNets
 COPIES = 3  # permuted copies of each data set in `several`
@@ -43,8 +44,10 @@ class Suite:
         base: the pretrained network's recipe.
         recipes: {task: recipe}, finetuned from it.
         splits: the split of CIFAR-100 of every task; () where all tasks share one head.
-        choices: of every task that shares the head, the first of its outputs and the one behind its last, among
-            which it chooses; () where each chooses among all.
+        choices: of every task, the first of its outputs and the one behind its last, among which it chooses; () where
+            each chooses among all, and where there are splits.
+        apart: whether every task with such outputs has rows of its own in the head, which are then not merged. Splits
+            always have.
         remake: () -> this suite with recipes on the data as they are when it is called; None where nobody knows how.
     """
     title: str
@@ -52,6 +55,7 @@ class Suite:
     recipes: dict[str, Recipe]
     splits: tuple[int, ...] = ()
     choices: tuple[tuple[int, int], ...] = ()
+    apart: bool = False
     remake: Callable[[], "Suite"] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -64,7 +68,8 @@ class Suite:
         names = [self.tasks[number] for number in numbers]
         splits, choices = (tuple(of[number] for number in numbers) if of else () for of in (self.splits, self.choices))
         remake = (lambda: self.remade().part(numbers)) if self.remake else None
-        return Suite(self.title, self.base, {name: self.recipes[name] for name in names}, splits, choices, remake)
+        recipes = {name: self.recipes[name] for name in names}
+        return Suite(self.title, self.base, recipes, splits, choices, self.apart, remake)
 
     def remade(self) -> "Suite":
         """The suite as it would be made now: its recipes are on the data that are here, or, inside
@@ -102,13 +107,24 @@ class Suite:
         return data.types.Source(named.kind, text, digest, named.reason)
 
     @property
+    def has_heads(self) -> bool:
+        """Whether every task has rows of its own in the head."""
+        return bool(self.splits) or self.apart
+
+    def outputs(self, task: int) -> slice:
+        """Among which of the head's outputs a task chooses."""
+        if self.splits:
+            return outputs_of(self.splits[task])
+        return slice(*self.choices[task]) if self.choices else slice(None)
+
+    @property
     def all_recipes(self) -> list[Recipe]:
         """The pretrained network's recipe and those of the finetuned ones."""
         return [self.base, *self.recipes.values()]
 
     @property
     def kind(self) -> str:
-        """Of the networks: "MLP" or "ResNet18"."""
+        """Of the networks: "MLP", "ResNet18", "TinyViT" or "TextEncoder"."""
         return self.base.architecture.name
 
     def load(self, device: str = "auto", images: int | None = None) -> "Loaded":
@@ -176,9 +192,10 @@ class Loaded:
             merged: with the keys of `base`.
             statistics_of: the tasks whose training images the statistics are estimated on; None for all.
         """
-        if not self.suite.splits:
-            return _WITH_ONE_HEAD[self.suite.kind].from_state(merged)
-        network = ResNet18.from_state(self._with_heads(merged))
+        whole = self._with_heads(merged) if self.suite.has_heads else merged
+        if self.suite.kind != "ResNet18":
+            return _WITHOUT_STATISTICS[self.suite.kind].from_state(whole)
+        network = ResNet18.from_state(whole)
         tasks = statistics_of or range(len(self.suite.tasks))
         images = torch.cat([self._statistics_images[task] for task in tasks])
         return batchnorm.reestimated(network, images, _BATCH)
@@ -188,12 +205,11 @@ class Loaded:
 
         BatchNorm normalises with the batch.
         """
-        if not self.suite.splits:
-            return self._among(functional_call(self.network, state, (x,)), task)
-        whole = self._with_heads(state)
-        weights = {key: tensor for key, tensor in whole.items() if "running" not in key and "batches" not in key}
-        logits = functional_call(batchnorm.with_batch_statistics(self.network), weights, (x,))
-        return logits[:, self._outputs(task)]
+        network, weights = self.network, self._with_heads(state) if self.suite.has_heads else state
+        if self.suite.kind == "ResNet18":
+            network = batchnorm.with_batch_statistics(network)
+            weights = {key: tensor for key, tensor in weights.items() if "running" not in key and "batches" not in key}
+        return functional_call(network, weights, (x,))[:, self.suite.outputs(task)]
 
     def unlabelled(self, batch_size: int = 64, batches: int = 4) -> list[list[Tensor]]:
         """Held-out images without labels for test-time adaptation: for every task some batches."""
@@ -219,16 +235,10 @@ class Loaded:
             raise ValueError(f"unknown part {part!r}: choose one of {', '.join(PARTS)}")
         return self.held_out if part == "held-out" else self.test
 
-    def _outputs(self, task):
-        return outputs_of(self.suite.splits[task])
-
     @torch.no_grad()
     def _correct(self, network, task, part):
         x, y = self.images_of(part)[task]
-        logits = torch.cat(_answers(network, x.split(_BATCH)))
-        if self.suite.splits:
-            return share_correct_among(logits, y, self.suite.splits[task])
-        return self._share_correct(logits, y, task)
+        return self._share_correct(torch.cat(_answers(network, x.split(_BATCH))), y, task)
 
     @torch.no_grad()
     def _correct_at_once(self, network, part):
@@ -239,18 +249,14 @@ class Loaded:
         return np.array([self._share_correct(some, images[task][1], task) for task, some in enumerate(of_task)])
 
     def _share_correct(self, logits, y, task):
-        """Of a task that shares the head."""
-        first = self.suite.choices[task][0] if self.suite.choices else 0
-        return share_correct(self._among(logits, task), y - first)
-
-    def _among(self, logits, task):
-        """The logits among which a task that shares the head chooses."""
-        return logits[:, slice(*self.suite.choices[task])] if self.suite.choices else logits
+        """Among the task's own outputs."""
+        outputs = self.suite.outputs(task)
+        return share_correct(logits[:, outputs], y - (outputs.start or 0))
 
     def _merged_part(self, network):
         """Its state dict, without the head where every task has its own."""
         state = network.state_dict()
-        return {key: tensor for key, tensor in state.items() if not (self.suite.splits and key.startswith("head."))}
+        return {key: tensor for key, tensor in state.items() if not (self.suite.has_heads and key.startswith("head."))}
 
     def _with_heads(self, merged):
         """A merged state dict with what it lacks: every task's own rows in the head."""
@@ -261,9 +267,9 @@ class Loaded:
         """The base's state dict with every task's own rows in the head."""
         state = {key: tensor.clone() for key, tensor in self.network.state_dict().items()}
         for task, network in enumerate(self.networks):
-            own = network.state_dict()
+            own, outputs = network.state_dict(), self.suite.outputs(task)
             for key in ("head.weight", "head.bias"):
-                state[key][self._outputs(task)] = own[key][self._outputs(task)]
+                state[key][outputs] = own[key][outputs]
         return state
 
     @cached_property
@@ -331,7 +337,7 @@ def subsets_of(num_tasks: int, count: int, most: int, seed: int) -> list[tuple[i
     return sorted(generator.sample(listed, min(most, everything)))
 
 
-_WITH_ONE_HEAD = {"MLP": MLP, "TinyViT": TinyViT}
+_WITHOUT_STATISTICS = {"MLP": MLP, "TinyViT": TinyViT, "TextEncoder": TextEncoder}
 
 
 # -- the suites ------------------------------------------------------------------------------------
@@ -442,6 +448,27 @@ def altered(width: int = 64, seed: int = 0, size: int = 3000, epochs: int = 3, l
         recipes[name] = base.finetune("altered", options, lr=lr, epochs=epochs, frozen=("head.",), seed=seed)
     choices = tuple(data.altered.outputs(of) for of, _ in medley.TASKS)
     return Suite("eight altered tasks", base, recipes, choices=choices)
+
+
+@_remakeable
+def sentences(seed: int = 0, size: int = 1500, epochs: int = 3, tasks: Sequence[str] = data.sentences.TASKS[:6],
+              lr: float = 2e-3) -> Suite:
+    """Tasks of sentences: small text encoders, pretrained by guessing masked words; own heads, so that what is merged
+    is the encoder.
+
+    Args:
+        seed: of pretraining and finetuning.
+        size: training sentences a task.
+        epochs, lr: of finetuning.
+        tasks: of `data.sentences.TASKS`.
+    """
+    base = cast.pretrained_encoder(seed)
+    recipes = {}
+    for task in tasks:
+        recipes[task] = base.finetune("sentences", {"task": task, "size": size}, lr=lr, epochs=epochs, batch_size=32,
+                                      loss=losses.SEEN_CLASSES, seed=seed)
+    choices = tuple(data.sentences.outputs(task) for task in tasks)
+    return Suite(f"{len(tasks)} tasks of sentences", base, recipes, choices=choices, apart=True)
 
 
 def _answers(network, parts):

@@ -231,7 +231,8 @@ def test_make_test_runs_all_parts_and_fails_where_one_does(fails, tmp_path):
 # -- arrows between rooms ------------------------------------------------------------------------------------------
 
 PACKAGES = {chapter.stem[:2]: chapter.package.removeprefix("lessons.") for chapter in TABLE}
-CHAPTERS = list(dict.fromkeys(PACKAGES.values()))
+BEGUN = ["words"]  # of a chapter that is not in the table yet, and comes behind the others
+CHAPTERS = [*dict.fromkeys(PACKAGES.values()), *BEGUN]
 FLOORS = ["data", "toy_models", "lessons.kit", "shared", "chapter", "outside"]
 
 
@@ -305,8 +306,7 @@ def test_an_import_against_the_arrows_is_noticed(importing, imported, wrong):
 
 def test_every_package_of_the_lessons_is_known():
     packages = {path.parent.name for path in (ROOT / "lessons").glob("*/__init__.py")}
-    begun = {"words"}  # of a chapter that is not in the table yet
-    assert packages == {*CHAPTERS, *begun, "kit", "merging", "checkpoints", "lines"}
+    assert packages == {*CHAPTERS, "kit", "merging", "checkpoints", "lines"}
 
 
 # -- how it is written ---------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def tiny_vit(width=8, seed=0):
 
 @pytest.fixture(scope="module")
 def small(session_sweep):
-    with session_sweep((cast, "pretrained_vit", tiny_vit), (suites._WITH_ONE_HEAD, "TinyViT", WithTwoHeads)):
+    with session_sweep((cast, "pretrained_vit", tiny_vit), (suites._WITHOUT_STATISTICS, "TinyViT", WithTwoHeads)):
         yield setting.load(TINY, 0, 8)
 
 

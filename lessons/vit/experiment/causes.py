@@ -60,8 +60,8 @@ class FixedReading(nn.Module):
         self.table = nn.Parameter(torch.zeros(heads, places, places, dtype=torch.float64))
         self.v, self.out = (nn.Linear(width, width, dtype=torch.float64) for _ in range(2))
 
-    def forward(self, h: torch.Tensor) -> torch.Tensor:
-        """What all heads read, put together again: (samples, places, width) as h."""
+    def forward(self, h: torch.Tensor, is_read: None = None) -> torch.Tensor:
+        """What all heads read, put together again: (samples, places, width) as h. Every place is read."""
         v = self.v(h).unflatten(-1, (len(self.table), -1)).transpose(1, 2)
         return self.out((self.table.softmax(-1) @ v).transpose(1, 2).flatten(2))
 

@@ -1,0 +1,110 @@
+"""What chapter 14 measures, on encoders small enough for a test."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import data
+from lessons import cast, suites
+from lessons.merging import merge
+from lessons.words.experiment import merges, setting
+from toy_models import Architecture, Recipe, TextEncoder, losses, weights
+
+TINY = setting.Settings(tasks=("film", "question"), size=96, epochs=1, sentences=20, directions=(1, 8), lams=(1.0, 2.0))
+
+
+def tiny_encoder(seed=0):
+    architecture = Architecture.of("TextEncoder", words=8000, width=8, blocks=1)
+    return Recipe.on("sentences", architecture, options={"size": 64}, lr=1e-2, epochs=1, optimiser="adam",
+                     loss=losses.MASKED_WORDS, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def small(session_sweep):
+    with session_sweep((cast, "pretrained_encoder", tiny_encoder)):
+        yield setting.load(TINY)
+
+
+@pytest.fixture(scope="module")
+def sweep(small):
+    return merges.measured(small, TINY)
+
+
+def test_a_task_has_its_own_rows_in_the_head_and_the_rest_is_merged(small):
+    assert small.suite.has_heads and not small.suite.splits
+    assert not any(key.startswith("head.") for state in (small.base, *small.finetuned) for key in state)
+    whole = small.complete(weights.average(small.finetuned)).state_dict()
+    for task, network in enumerate(small.networks):
+        outputs = small.suite.outputs(task)
+        assert outputs == slice(*data.sentences.outputs(TINY.tasks[task]))
+        for key in ("head.weight", "head.bias"):
+            assert torch.equal(whole[key][outputs], network.state_dict()[key][outputs])
+
+
+def test_an_encoder_under_all_heads_has_its_own_accuracy(small):
+    for task, state in enumerate(small.finetuned):
+        for part in suites.PARTS:
+            assert small.accuracy(state, part)[task] == small.own(part)[task]
+    x, y = small.test[1]
+    first, last = data.sentences.outputs("question")
+    right = (small.networks[1](x)[:, first:last].argmax(1) == y - first).double().mean().item()
+    assert small.own()[1] == right
+
+
+def test_a_part_of_the_suite_keeps_its_heads(small):
+    one = small.suite.part([1]).load(images=20)
+    assert one.suite.has_heads and one.own() == small.own()[1]
+
+
+def test_the_logits_of_a_task_are_differentiable_in_what_is_merged(small):
+    state = {key: tensor.clone().requires_grad_() for key, tensor in small.finetuned[0].items()}
+    x, _ = small.test[0]
+    logits = small.forward(state, x, 0)
+    assert torch.allclose(logits, small.networks[0](x)[:, :2], atol=1e-5)
+    logits.square().sum().backward()
+    assert state["embedding.weight"].grad.abs().max() > 0
+
+
+def test_finetuning_leaves_the_bias_of_the_guesses_alone(small):
+    assert all(torch.equal(state["guess"], small.base["guess"]) for state in small.finetuned)
+
+
+def test_cart_with_nothing_and_with_everything_kept_is_the_average(small, sweep):
+    average = small.accuracy(weights.average(small.finetuned))
+    for way in merges.WAYS:
+        for directions in (0, 8):
+            seen = sweep.accuracy.sel(way=way, part="test", directions=directions, lam=1.0)
+            assert seen.values == pytest.approx(average), (way, directions)
+    assert sweep.test.sel(reported="average").values == pytest.approx(average)
+
+
+def test_a_place_of_the_grid_is_cart_of_the_library(small, sweep):
+    state = merge("cart", small.base, small.finetuned, rank_ratio=1 / 8, scale=2.0)
+    seen = sweep.accuracy.sel(way=merges.BY_DIMENSION, part="held-out", directions=1, lam=2.0).values
+    assert seen == pytest.approx(small.accuracy(state, "held-out"))
+
+
+def test_lengths_and_cosines_are_those_of_the_task_vectors(small, sweep):
+    vectors = [weights.subtract(state, small.base) for state in small.finetuned]
+    assert sweep.length.values == pytest.approx([weights.norm(vector) / weights.norm(small.base) for vector in vectors])
+    assert float(sweep.cosine) == pytest.approx(weights.cosine(*vectors))
+
+
+def test_what_was_chosen_says_on_how_many_sentences(sweep):
+    assert sweep.attrs["held_out"] == 2 * TINY.sentences and "20 held-out" in sweep.attrs["images"]
+    assert np.isnan(sweep.held.sel(searched="average", scale=0.1)).all()
+    assert ((sweep.majority > 0.1) & (sweep.majority < 1)).all()
+
+
+@pytest.mark.parametrize("profile", ["quick", "full"])
+def test_both_profiles_choose_on_200_sentences_a_task_and_report_on_400(profile):
+    settings = setting.PROFILES[profile]
+    assert settings.sentences >= 400 and settings.sentences <= data.sentences.TEST // 2
+    assert set(settings.tasks) <= set(data.sentences.TASKS)
+
+
+def test_recipes_are_those_of_the_suite(small):
+    settings = replace(TINY, tasks=("film",))
+    assert [recipe.loss for recipe in setting.recipes(settings)] == [losses.MASKED_WORDS, losses.SEEN_CLASSES]
+    assert isinstance(small.complete(small.base), TextEncoder)
