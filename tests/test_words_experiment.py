@@ -8,10 +8,11 @@ import torch
 import data
 from lessons import cast, suites
 from lessons.merging import merge
-from lessons.words.experiment import merges, setting
+from lessons.words.experiment import lines, merges, setting
 from toy_models import Architecture, Recipe, TextEncoder, losses, weights
 
-TINY = setting.Settings(tasks=("film", "question"), size=96, epochs=1, sentences=20, directions=(1, 8), lams=(1.0, 2.0))
+TINY = setting.Settings(tasks=("film", "question", "customer"), size=96, epochs=1, sentences=20, features=10,
+                        directions=(1, 8), lams=(1.0, 2.0))
 
 
 def tiny_encoder(seed=0):
@@ -29,6 +30,11 @@ def small(session_sweep):
 @pytest.fixture(scope="module")
 def sweep(small):
     return merges.measured(small, TINY)
+
+
+@pytest.fixture(scope="module")
+def line(small):
+    return lines.measured(small, TINY)
 
 
 def test_a_task_has_its_own_rows_in_the_head_and_the_rest_is_merged(small):
@@ -88,11 +94,45 @@ def test_a_place_of_the_grid_is_cart_of_the_library(small, sweep):
 def test_lengths_and_cosines_are_those_of_the_task_vectors(small, sweep):
     vectors = [weights.subtract(state, small.base) for state in small.finetuned]
     assert sweep.length.values == pytest.approx([weights.norm(vector) / weights.norm(small.base) for vector in vectors])
-    assert float(sweep.cosine) == pytest.approx(weights.cosine(*vectors))
+    pairs = [weights.cosine(vectors[i], vectors[j]) for i in range(3) for j in range(i)]
+    assert float(sweep.cosine) == pytest.approx(np.mean(pairs))
+
+
+def test_the_ends_of_a_line_are_the_encoders_and_all_pairs_are_there(small, line):
+    assert list(line.pair.values) == ["question and film", "customer and film", "customer and question"]
+    assert float(line.gap_mean.sel(alpha=[0.0, 1.0]).max()) < 1e-6
+    assert np.allclose(line.coef_mean.sel(alpha=[0.0, 1.0]), 1, atol=1e-6)
+    assert list(line.layer.values) == ["embedding", "block 1", "pooled", "output"]
+    x = torch.cat([small.test[task][0][:TINY.features] for task in (1, 0)])
+    states = [small.finetuned[1], small.finetuned[0]]
+    ends, middle = ([small.complete(state).features(x)["pooled"].double() for state in some]
+                    for some in (states, [weights.average(states)]))
+    expected = 1 - torch.cosine_similarity(middle[0], sum(ends) / 2, dim=1).mean().item()
+    assert line.gap_mean.sel(pair="question and film", alpha=0.5, layer="pooled").item() == pytest.approx(expected)
+
+
+def test_heads_are_exchanged_between_related_tasks(small, line):
+    assert {data.sentences.CLASSES[task] for task in lines.RELATED} == {("bad", "good"), ("complaint", "praise")}
+    seen = line.exchanged
+    for alpha, task in ((1.0, "film"), (0.0, "customer")):
+        own = small.own()[TINY.tasks.index(task)]
+        assert seen.sel(alpha=alpha, of=task, head="its own").item() == own
+    x, y = small.test[0]
+    first, last = data.sentences.outputs("customer")
+    logits = small.complete(small.finetuned[0])(x)[:, first:last]
+    assert seen.sel(alpha=1.0, of="film", head="the other's").item() == suites.share_correct(logits, y)
+
+
+def test_what_is_taken_away_is_measured_on_its_task_and_on_the_others(small, line):
+    base = small.accuracy(small.base)
+    assert line.taken.sel(lam=0.0, effect="its own task").values == pytest.approx(base)
+    less = small.accuracy(merge("task_arithmetic", small.base, [small.finetuned[1]], scale=-1.5))
+    seen = line.taken.sel(lam=1.5, task="question")
+    assert seen.values == pytest.approx([less[1], (less[0] + less[2]) / 2])
 
 
 def test_what_was_chosen_says_on_how_many_sentences(sweep):
-    assert sweep.attrs["held_out"] == 2 * TINY.sentences and "20 held-out" in sweep.attrs["images"]
+    assert sweep.attrs["held_out"] == 3 * TINY.sentences and "20 held-out" in sweep.attrs["images"]
     assert np.isnan(sweep.held.sel(searched="average", scale=0.1)).all()
     assert ((sweep.majority > 0.1) & (sweep.majority < 1)).all()
 

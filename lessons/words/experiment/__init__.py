@@ -1,4 +1,4 @@
 """What chapter 14 measures."""
-from lessons.words.experiment import merges, setting
+from lessons.words.experiment import lines, merges, setting
 
-__all__ = ["merges", "setting"]
+__all__ = ["lines", "merges", "setting"]

@@ -19,14 +19,15 @@ class Settings:
     size: int  # training sentences a task, where there are as many
     epochs: int  # passes over them
     sentences: int  # looked at, a task and part; at most half of the test part
+    features: int  # sentences a task on which features are compared
     directions: tuple[int, ...]  # that CART keeps of every matrix of the encoder's 64
     lams: tuple[float, ...]  # of CART
 
 
 PROFILES = Profiles(
-    quick=Settings(tasks=QUICK, size=1500, epochs=3, sentences=400, directions=(1, 2, 3, 5, 8, 16, 32),
+    quick=Settings(tasks=QUICK, size=1500, epochs=3, sentences=400, features=100, directions=(1, 2, 3, 5, 8, 16, 32),
                    lams=(0.5, 1.0, 1.5, 2.0, 3.0)),
-    full=Settings(tasks=data.sentences.TASKS, size=5000, epochs=3, sentences=500,
+    full=Settings(tasks=data.sentences.TASKS, size=5000, epochs=3, sentences=500, features=200,
                   directions=(1, 2, 3, 4, 5, 6, 8, 11, 16, 24, 32, 48), lams=(0.5, 1.0, 1.5, 2.0, 3.0, 4.0)))
 
 
