@@ -109,10 +109,10 @@ def drawing(stem, cell):
 
 @pytest.mark.parametrize("stem, cell, drawn, measured", [
     ("08_cart", "panel-storage", "costs.storage", "storage.measure"),
-    ("07_comparisons", "panel-d", "plane.common_and_own", "plane.run_all")])
+    ("07_comparisons", "panel-d", "plane.common_and_own", "plane.measure")])
 def test_a_picture_is_found_with_what_drew_and_measured_it(stem, cell, drawn, measured):
     one = drawing(stem, cell)
-    functions = [one.draws, getattr(one.measured[0], "measure", one.measured[0])]
+    functions = [one.draws, where.measuring(one.measured[0])]
     assert [f"{function.__module__.split('.')[-1]}.{function.__name__}" for function in functions] == [drawn, measured]
 
 

@@ -24,7 +24,8 @@ NOT_COMPUTING = {"kit", "experiment", "exercises"}  # rooms
 HEAD = """# Where every picture comes from
 
 Every row is a call of a notebook that draws. If you know a picture by its title, search for the title's first words:
-`grep -rn "Signs agree" lessons/*/panels*` finds the function that chooses it. The columns say:
+`grep -rn "^def\\|Signs agree" lessons/*/panels* | grep -B1 "Signs agree"` prints the function that chooses it, and
+that function's name stands on this page. The columns say:
 
 * **above the title**: the small line above the picture's title, by which you find the picture here; below it the file
   of the picture, if [the gallery](gallery.md) shows it;
@@ -35,15 +36,16 @@ Every row is a call of a notebook that draws. If you know a picture by its title
 * **title by**: the functions that choose the title, a sentence that states the finding. "The same" is the function that
   draws;
 * **measured by**: the function that measured. If a function measures for several pictures, the second link is the file
-  that holds this picture's part. Where no experiment measured the numbers, this column says what makes them: a function
-  that a cell calls, the code of a cell, or the function that draws;
+  that holds this picture's part; other further links are functions that contributed. Where no experiment measured the
+  numbers, this column says what makes them: a function that a cell calls, the code of a cell, or the function that
+  draws;
 * **guarded by**: the files in `tests` that name the function that draws, or one that chooses the title. If there are
   more than two, only the two are listed that name these functions most. Where this column is empty, no file names them,
   but `tests/notebooks` executes every notebook;
 * **kept**: the files in `data/measured` that hold its numbers, which were measured in profile full with seed 0.
-  Chapters 12 and 13 have a file for each width of the network. Where this column is empty, the numbers are made when
-  the cell runs. Numbers of other profiles, seeds and data lie in `$WEIGHTSPACE_DATA/sweeps`, in files whose names begin
-  in the same way.
+  Chapters 12 and 13 have a file for each width of the network, chapter 7 one for each suite of tasks. Where this column
+  is empty, the numbers are made when the cell runs. Numbers of other profiles, seeds and data lie in
+  `$WEIGHTSPACE_DATA/sweeps`, in files whose names begin in the same way.
 
 `make docs` writes this page from the notebooks.
 """
@@ -252,7 +254,8 @@ def measures(drawing: Drawing) -> list[str]:
     """Links to what measured it: the functions, and the file of its question where they ask several. Where nothing
     measured it, what made its numbers."""
     links = []
-    for measure in (getattr(one, "measure", one) for one in drawing.measured):
+    sweeps = [one for one in drawing.measured if gives_sweep(one)]
+    for measure in map(measuring, sweeps or drawing.measured):
         links.append(link(measure))
         source = Path(inspect.getsourcefile(inspect.unwrap(measure)))
         part = source.with_name(Path(inspect.getsourcefile(drawing.draws)).name)
@@ -262,6 +265,14 @@ def measures(drawing: Drawing) -> list[str]:
     for function, cell in drawing.called.items():
         links.append(link(function) + (f", called in another cell (`{cell}`)" if cell != drawing.cell else ""))
     return list(dict.fromkeys(links)) or [maker(drawing)]
+
+
+def measuring(experiment: Experiment | Callable) -> Callable:
+    """The function that measures: of an experiment, or beside a function that only runs it for several suites."""
+    if isinstance(experiment, Experiment):
+        return experiment.measure
+    beside = getattr(inspect.getmodule(experiment), "measure", None)
+    return beside if experiment.__name__.startswith("run") and beside else experiment
 
 
 def maker(drawing: Drawing) -> str:
