@@ -3,13 +3,18 @@
 Of sentences that differ in letters' case and punctuation alone one is kept, and none where they have two labels. The
 parts of a task are the same on every machine: sentences stand in the order of their digests, and the first are for
 testing. So no sentence is in two parts of a task, and none without a label is in the test part of any.
+
+The vocabulary lies in `words.txt`, the most frequent word first, so that a network that was trained on the corpora
+reads sentences also where they are not. `write_words` counts the words of the corpora and writes it.
 """
 import hashlib
+import itertools
 import random
 import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -30,6 +35,8 @@ TASKS = tuple(CLASSES)
 ALL_CLASSES = sum(map(len, CLASSES.values()))
 PADDING, UNKNOWN, MASK = 0, 1, 2  # numbers that are no words
 _FIRST_WORD = 3
+WORDS = Path(__file__).with_name("words.txt")
+MOST_WORDS = 8000  # of a vocabulary, with the three numbers that are no words
 _MOST_PER_OTHER = {"compares": 3}  # sentences of the first class for one of the second, where there are many more
 
 
@@ -49,7 +56,8 @@ def source(task: str | None = None, size: int | None = None, words: int = 8000, 
     text = f"{origin.text}, {task or 'without labels'}"
     if size is not None:
         text += f", first {size:,} training sentences"
-    return Source(origin.kind, text, digest(origin.digest, "sentences", task, size, words, length, TEST), origin.reason)
+    return Source(origin.kind, text, digest(origin.digest, "sentences", task, size, *vocabulary(words), length, TEST),
+                  origin.reason)
 
 
 def load(split: str, task: str | None = None, size: int | None = None, words: int = 8000,
@@ -63,7 +71,7 @@ def load(split: str, task: str | None = None, size: int | None = None, words: in
         size: the first so many training sentences, or all where there are fewer; None for all. The test part stays
             whole.
         words: of the vocabulary, the most frequent in the tasks' training sentences, the three numbers that are no
-            words among them. Other words are `UNKNOWN`.
+            words among them; at most `MOST_WORDS`. Other words are `UNKNOWN`.
         length: words of a sentence that are read; the rest of it is cut off.
 
     Raises:
@@ -120,17 +128,33 @@ _WORD = re.compile(r"'?[^\W\d_]+|\d+|[^\w\s]|_")
 
 
 def vocabulary(words: int = 8000) -> dict[str, int]:
-    """{word: number}, the most frequent first; of equally frequent ones the first in the alphabet."""
+    """{word: number}, the most frequent first."""
     words = _checked(None, None, words, 1)[2]
-    return _vocabulary(words, source().is_stand_in)
+    return {word: number for number, word in enumerate(_listed()[:words - _FIRST_WORD], _FIRST_WORD)}
 
 
-@lru_cache(maxsize=4)
-def _vocabulary(words, is_stand_in):
-    counted = Counter(word for task in TASKS for sentence, _ in _parts(task, is_stand_in)["train"]
-                      for word in words_of(sentence))
-    ordered = sorted(counted, key=lambda word: (-counted[word], word))
-    return {word: number for number, word in enumerate(ordered[:words - _FIRST_WORD], _FIRST_WORD)}
+@lru_cache(maxsize=1)
+def _listed():
+    return WORDS.read_text(encoding="utf-8").split()
+
+
+def counted_words() -> list[str]:
+    """The most frequent words of the tasks' training sentences, as `WORDS` has them; of equally frequent ones the first
+    in the alphabet is first.
+
+    Raises:
+        ValueError: the corpora are not here, so that there is nothing to count.
+    """
+    if (origin := store.official("sentences", FILES, _stand_in)).is_stand_in:
+        raise ValueError(f"the words are those of the corpora, and {origin.reason}")
+    counts = Counter(word for task in TASKS for sentence, _ in _parts(task, False)["train"]
+                     for word in words_of(sentence))
+    return sorted(counts, key=lambda word: (-counts[word], word))[:MOST_WORDS - _FIRST_WORD]
+
+
+def write_words() -> None:
+    """Write `WORDS` anew, from the corpora. Networks that were trained with other words cannot read these."""
+    WORDS.write_text("".join(f"{word}\n" for word in counted_words()), encoding="utf-8")
 
 
 def _rows(split, task, size, is_stand_in):
@@ -194,14 +218,16 @@ def _balanced(rows, many, few, ratio):
 _GENERATED = 4000  # sentences of a task, evenly of its classes
 _ABOUT = ("the", "a", "this", "that", "one", "every")
 _THINGS = ("book", "camera", "letter", "house", "garden", "street", "player", "evening", "window", "answer")
-_SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su", "ta", "ve")
+_CUES = 12  # words of a class
 
 
 def _generated(task):
-    """Sentences of English and made-up words. Every class has made-up words of its own, of which a sentence has two or
-    three; one in five is another class's."""
+    """Sentences of words that the vocabulary knows, without a meaning. Every class has words of its own, of which a
+    sentence has two or three; one in five is another class's."""
     drawn = random.Random(f"sentences {task}")
-    cues = {label: ["".join(drawn.choices(_SYLLABLES, k=3)) for _ in range(12)] for label in CLASSES[task]}
+    known = [word for word in _listed()[500:3500] if word.isalpha() and len(word) > 3]
+    several = iter(drawn.sample(known, _CUES * len(CLASSES[task])))
+    cues = {label: list(itertools.islice(several, _CUES)) for label in CLASSES[task]}
     for label in CLASSES[task]:
         for _ in range(_GENERATED // len(cues)):
             parts = []
@@ -233,4 +259,4 @@ def _checked(task, size, words, length):
         _checked_task(task)
     if size is not None:
         size = checked_whole("size", size, 1)
-    return task, size, checked_whole("words", words, _FIRST_WORD + 1), checked_whole("length", length, 1)
+    return task, size, checked_whole("words", words, _FIRST_WORD + 1, MOST_WORDS), checked_whole("length", length, 1)

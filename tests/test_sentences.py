@@ -7,6 +7,7 @@ import torch
 
 import data
 from data import corpora, sentences, store
+from tests.conftest import REAL
 
 
 def packed(path, members):
@@ -60,6 +61,7 @@ def test_a_stand_in_says_so_with_the_reason():
 
 @pytest.mark.parametrize("options, named", [
     ({"task": "weather"}, "task must be one of film, .*'weather'"), ({"size": 0}, "size"), ({"words": 3}, "words"),
+    ({"words": 8001}, "words must be .* from 4 to 8,000"),
     ({"length": 0}, "length"), ({"length": 2.5}, "length"), ({"words": True}, "words")])
 def test_an_option_that_makes_no_sense_is_named(options, named):
     with pytest.raises(ValueError, match=named):
@@ -74,12 +76,25 @@ def test_words_are_letters_numbers_and_single_signs_in_small_letters():
     assert sentences.words_of("a b c d", 2) == ["a", "b"]
 
 
-def test_the_vocabulary_holds_the_most_frequent_training_words():
-    some, many = sentences.vocabulary(100), sentences.vocabulary(200)
-    assert list(some.values()) == list(range(3, 100)) and list(many)[:97] == list(some)
-    tested = {word for text, _ in sentences.texts("test", "film") for word in sentences.words_of(text)}
-    assert len(tested & set(sentences.vocabulary())) > 20
-    assert sentences.vocabulary(200) == many
+def test_a_smaller_vocabulary_is_the_beginning_of_a_larger_one():
+    some, all_words = sentences.vocabulary(100), sentences.vocabulary()
+    assert list(some.values()) == list(range(3, 100)) and list(all_words)[:97] == list(some)
+    assert len(all_words) == sentences.MOST_WORDS - 3 and len(set(all_words)) == len(all_words)
+    assert all(sentences.words_of(word) == [word] for word in all_words)
+
+
+def test_the_vocabulary_is_what_the_corpora_have(monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(REAL))
+    if data.source("sentences").is_stand_in:
+        pytest.skip(f"the corpora are not in {REAL}")
+    assert list(sentences.vocabulary()) == sentences.counted_words()
+
+
+def test_without_the_corpora_no_words_are_counted_and_the_stand_in_is_read_by_the_same_vocabulary():
+    with pytest.raises(ValueError, match="the words are those of the corpora, and .* is missing"):
+        sentences.counted_words()
+    x = sentences.load("test", "question").x
+    assert (x == sentences.UNKNOWN).float().sum() / (x > 0).sum() < 0.05
 
 
 @pytest.mark.parametrize("text, length", [("", 1), ("   \n", 1), ("🙂🙂", 2), ("\x00\x1b[31m\u202e", 6),

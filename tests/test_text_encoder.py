@@ -123,14 +123,14 @@ def test_the_loss_asks_for_the_hidden_words_alone():
 
 
 def test_training_by_recipes_learns_words_then_a_task():
-    architecture = Architecture.of("TextEncoder", words=300, width=16, blocks=1, heads=2, length=16)
-    base = Recipe.on("sentences", architecture, options={"size": 640, "words": 300, "length": 16}, lr=5e-3, epochs=2,
+    architecture = Architecture.of("TextEncoder", words=4000, width=16, blocks=1, heads=2, length=16)
+    base = Recipe.on("sentences", architecture, options={"size": 640, "words": 4000, "length": 16}, lr=5e-3, epochs=2,
                      optimiser="adam", loss=losses.MASKED_WORDS)
     pretrained = training.train(base)
-    options = {"task": "film", "size": 800, "words": 300, "length": 16}
+    options = {"task": "film", "size": 800, "words": 4000, "length": 16}
     tuned = base.finetune("sentences", options, lr=1e-2, epochs=4, batch_size=32, loss=losses.SEEN_CLASSES)
     network = training.train(tuned, pretrained.state_dict())
-    test = sentences.load("test", "film", words=300, length=16)
+    test = sentences.load("test", "film", words=4000, length=16)
     first, last = sentences.outputs("film")
     shares = [(one(test.x)[:, first:last].argmax(1) == test.y - first).float().mean() for one in (pretrained, network)]
     assert shares[0] < 0.65 and shares[1] > 0.75
