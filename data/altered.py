@@ -64,19 +64,19 @@ def load(split: str, of: str = "mnist", change: str = "none", size: int | None =
     return Dataset(CHANGES[change](x, of, split), y + outputs(of)[0], origin)
 
 
-def _on_the_other(x, of, split):
-    other, _ = _whole(OTHER[of], split, OF[OTHER[of]].source().digest)
+def _on_the_other(x, kind, split):
+    other, _ = _whole(OTHER[kind], split, OF[OTHER[kind]].source().digest)
     return (x - other[torch.arange(len(x)) % len(other)]).abs()
 
 
-def _in_noise(x, of, split):
+def _in_noise(x, kind, split):
     """Half the image, half noise of 256 grey levels; the noise of the first images is the same for any number."""
     generator = torch.Generator().manual_seed(_NOISE_SEED[split])
     noise = torch.randint(256, x.shape, generator=generator)
     return (x + noise.to(torch.float32) / 255) / 2
 
 
-def _striped(x, of, split):
+def _striped(x, kind, split):
     stripes = (torch.arange(x.shape[1]) // STRIPE % 2).to(torch.float32)
     return (x - stripes[:, None]).abs()
 

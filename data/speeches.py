@@ -4,16 +4,13 @@ the corpus of NLTK's data (compiled by K. Ahrens from C-SPAN's sources; in the p
 import zipfile
 from functools import lru_cache
 
-import torch
-
-from data import corpora, store
+from data import characters, corpora, store
+from data.characters import CHARACTERS, TEST
 from data.types import Dataset, Source, checked_whole, digest
 
 FILES = {"all": (corpora.file("inaugural", 346_476, "4e01cc9505ed7f9d04a330e67fb45509",
                               "7c5fb5793e31fbeae12bf1aa0ffda5336468f07cedb50654c6d31ca384e2046b"),)}
 THIRDS = ("early", "middle", "late")
-CHARACTERS = "\n !\"$'(),-.0123456789:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # others are left out
-TEST = 10  # every tenth piece is for testing
 
 
 def source(third: str | None = None, context: int = 32) -> Source:
@@ -44,22 +41,13 @@ def load(split: str, third: str | None = None, context: int = 32) -> Dataset:
     if third:
         place = THIRDS.index(third)
         text = text[len(text) * place // 3:len(text) * (place + 1) // 3]
-    pieces = (len(text) - 1) // context
-    x, y = (text[shift:shift + pieces * context].reshape(pieces, context) for shift in (0, 1))
-    of_split = (torch.arange(pieces) % TEST == TEST - 1) == (split == "test")
-    return Dataset(x[of_split].float(), y[of_split].clone(), origin)
-
-
-def written(numbers: torch.Tensor) -> str:
-    """Numbers of characters as text."""
-    return "".join(CHARACTERS[int(number)] for number in numbers.flatten())
+    x, y = characters.pieces(text, split, context)
+    return Dataset(x.float(), y, origin)
 
 
 @lru_cache(maxsize=2)
-def _numbers(stand_in):
-    text = _help() if stand_in else _speeches()
-    known = {character: number for number, character in enumerate(CHARACTERS)}
-    return torch.tensor([known[character] for character in text if character in known])
+def _numbers(is_stand_in):
+    return characters.numbers(_help() if is_stand_in else _speeches())
 
 
 def _speeches():
@@ -69,8 +57,7 @@ def _speeches():
 
 
 def _help():
-    from pydoc_data import topics
-    return "\n".join(text for _, text in sorted(topics.topics.items()))
+    return "\n".join(characters.help_texts())
 
 
 def _stand_in(reason):

@@ -407,7 +407,7 @@ def test_no_function_has_more_than_60_lines():
 
 
 # Words that say nothing of what they hold, and in how many functions each is a local name. They may only become fewer.
-VAGUE = {"found": 5, "one": 58, "own": 81, "now": 15, "of": 23, "chosen": 55,
+VAGUE = {"found": 5, "one": 58, "own": 81, "now": 15, "of": 22, "chosen": 55,
          "at": 11, "here": 10, "asked": 48, "apart": 18, "whole": 16, "kept": 20}
 
 

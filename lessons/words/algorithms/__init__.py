@@ -1,1 +1,2 @@
-"""The mathematics of the chapter, one file a question: how BERT cuts a text into word pieces, and its forward pass."""
+"""The mathematics of the chapter, one file a question: how BERT cuts a text into word pieces, its
+forward pass, and text letter by letter."""
