@@ -6,6 +6,7 @@ import torch
 
 import data
 from data import characters, letters, speeches, store
+from lessons.words import letters as pair
 from lessons.words.algorithms.letters import generated, inverse, logits_before, preferred
 from toy_models import CharacterGPT
 
@@ -189,3 +190,15 @@ def test_a_letter_is_preferred_by_the_network_that_finds_it_likelier():
     assert torch.equal(preferred(unsure, sure, letter), -preferred(sure, unsure, letter))
     assert torch.allclose(preferred(sure + 7, unsure, letter), preferred(sure, unsure, letter), atol=1e-6)
     assert preferred(sure[0], unsure[0], torch.tensor(1)).shape == ()
+
+
+# -- the pair ----------------------------------------------------------------------------------------------------------
+
+def test_both_ends_come_from_one_start_and_read_no_piece_twice():
+    with store.as_published():
+        ends = [pair.finetuned(kind, seed=3) for kind in pair.ENDS]
+        start = pair.start(seed=3)
+    assert pair.ENDS == ("plays", "presidents") and [end.parent for end in ends] == [start, start]
+    for recipe, steps in ((start, 2200), (ends[0], 400), (ends[1], 400)):
+        assert dict(recipe.options)["size"] == recipe.batch_size * steps and recipe.epochs == 1
+    assert sum(parameter.numel() for parameter in pair.architecture().build().parameters()) == 113_996

@@ -17,7 +17,9 @@ def generated(network: CharacterGPT, start: str, count: int, numbers: Float[Tens
 
     Every letter takes the next number u from 0 to 1. The letters' probabilities, in the order of
     `data.characters.CHARACTERS`, divide the line from 0 to 1, and the letter in whose part u lies is written. So two
-    networks write the same letter from the same u wherever their probabilities are close.
+    networks write the same letter from the same u wherever their probabilities are close. (The logits are in the
+    network's precision, float32: on another processor a letter can differ where u lies within their rounding of the
+    end of a part.)
 
     Args:
         start: letters that the network does not know are left out. Of a text longer than the network's context, the
