@@ -5,6 +5,7 @@ and two processes that ask for one model train it once (`data.store.once`).
 """
 import dataclasses
 import hashlib
+import shutil
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +36,22 @@ def kept_in_the_repository() -> dict[str, Path]:
         text = path.read_text(encoding="utf-8").strip()
         paths[key_of(text)] = path.with_name("model.safetensors")
     return paths
+
+
+def ship(recipe: Recipe, name: str) -> Path:
+    """Put the recipe's model, trained now if it is missing, into the repository, with its recipe beside it.
+
+    Returns:
+        Its folder, `CHECKPOINTS` / name.
+    """
+    get(recipe)
+    folder = CHECKPOINTS / name
+    folder.mkdir(parents=True, exist_ok=True)
+    file = next(place for place in store.places(path_of(recipe)) if place.exists())
+    shutil.copyfile(file, folder / "model.safetensors")
+    (folder / "recipe.json").write_text(recipe.to_json() + "\n", encoding="utf-8")
+    kept_in_the_repository.cache_clear()
+    return folder
 
 
 def _elsewhere(recipe):

@@ -4,7 +4,6 @@ recipe and a model card beside it.
 `python -m lessons.vit.shipped` trains what is missing and writes them.
 """
 import hashlib
-import shutil
 from pathlib import Path
 
 import torch
@@ -71,13 +70,9 @@ def card(recipe: Recipe, path: Path, shares: dict[str, float]) -> str:
 
 def write(recipe: Recipe) -> Path:
     """Train the network if it is missing, and put it into the repository; returns its folder."""
-    network = zoo.get(recipe)
-    folder = folder_of(recipe)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "model.safetensors"
-    shutil.copyfile(zoo.path_of(recipe), path)
-    (folder / "recipe.json").write_text(recipe.to_json() + "\n", encoding="utf-8")
-    (folder / "README.md").write_text(card(recipe, path, accuracies(network)), encoding="utf-8")
+    folder = zoo.ship(recipe, folder_of(recipe).name)
+    shares = accuracies(zoo.get(recipe))
+    (folder / "README.md").write_text(card(recipe, folder / "model.safetensors", shares), encoding="utf-8")
     return folder
 
 

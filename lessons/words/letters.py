@@ -1,7 +1,7 @@
 """The pair of letter writers as recipes: two small GPTs from one start that read film reviews, one finetuned on
 Shakespeare's plays and one on speeches of presidents.
 """
-from data import characters, letters
+from data import characters, letters, store
 from toy_models import Architecture, Recipe, losses
 from toy_models.recipe import COSINE
 
@@ -17,6 +17,25 @@ def architecture() -> Architecture:
     """A GPT of 113,996 numbers, which reads at most 64 letters."""
     return Architecture.of("CharacterGPT", characters=len(characters.CHARACTERS), width=WIDTH, heads=HEADS,
                            blocks=BLOCKS, context=CONTEXT)
+
+
+def of_text(kind: str, seed: int = 0) -> Recipe:
+    """The network of one kind of text, one of `data.letters.OF`: the start, or one of `ENDS`.
+
+    Of the seed that the repository has checkpoints of, it is that one, whose texts are those of the corpora, whether
+    they are here or not.
+    """
+    if seed in SHIPPED:
+        with store.as_published():
+            return _of_text(kind, seed)
+    return _of_text(kind, seed)
+
+
+SHIPPED = (0,)  # data/checkpoints/letters_reviews, letters_plays and letters_presidents
+
+
+def _of_text(kind, seed):
+    return start(seed) if kind == START else finetuned(kind, seed)
 
 
 def start(seed: int = 0) -> Recipe:
