@@ -4,12 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 import data
 from lessons import cast, suites
 from lessons.merging import merge
-from lessons.words.experiment import lines, merges, setting
-from toy_models import Architecture, Recipe, TextEncoder, losses, weights
+from lessons.words import letters
+from lessons.words.experiment import lines, merges, poets, setting
+from toy_models import Architecture, Recipe, TextEncoder, losses, weights, zoo
 
 TINY = setting.Settings(tasks=("film", "question", "customer"), size=96, epochs=1, sentences=20, features=10,
                         directions=(1, 8), lams=(1.0, 2.0))
@@ -129,6 +131,30 @@ def test_what_is_taken_away_is_measured_on_its_task_and_on_the_others(small, lin
     less = small.accuracy(merge("task_arithmetic", small.base, [small.finetuned[1]], scale=-1.5))
     seen = line.taken.sel(lam=1.5, task="question")
     assert seen.values == pytest.approx([less[1], (less[0] + less[2]) / 2])
+
+
+def test_losses_between_the_writers_are_those_of_their_weights_and_outputs():
+    sweep = poets.measure(poets.Settings(pieces=12, alphas=(0.0, 0.5, 1.0)))
+    ends = [zoo.get(letters.of_text(kind), "cpu") for kind in letters.ENDS]
+    pieces = data.load("letters", "test", of="presidents", context=letters.CONTEXT).spread(12)
+    for network, alpha in zip(ends, (1.0, 0.0)):
+        expected = F.cross_entropy(network(pieces.x).flatten(0, 1), pieces.y.flatten()).item()
+        assert float(sweep.loss.sel(alpha=alpha, text="presidents").mean()) == pytest.approx(expected, abs=1e-5)
+    both = torch.stack([network(pieces.x[3:4]) for network in ends])
+    log = both.softmax(-1).mean(0).log()[0]
+    expected = -log[torch.arange(letters.CONTEXT), pieces.y[3]].mean().item()
+    seen = sweep.mixed.sel(way="mean of probabilities", text="presidents").values[3]
+    assert seen == pytest.approx(expected, abs=1e-5)
+    assert 0.1 < float(sweep.length.min()) < 0.3 and 0 < float(sweep.cosine) < 1
+
+
+def test_a_gain_is_paired_over_pieces():
+    sweep = poets.measure(poets.Settings(pieces=12, alphas=(0.0, 1.0)))
+    gain, error = poets.gain(sweep, 1.0, 0.0)
+    apart = (sweep.loss.sel(alpha=0.0) - sweep.loss.sel(alpha=1.0)).values
+    assert gain == pytest.approx(apart.mean())
+    assert error == pytest.approx(np.sqrt(sum(text.var(ddof=1) / 12 for text in apart)) / 2)
+    assert poets.gain(sweep, 0.0, 1.0)[0] == pytest.approx(-gain)
 
 
 def test_what_was_chosen_says_on_how_many_sentences(sweep):
