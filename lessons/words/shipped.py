@@ -93,5 +93,5 @@ def write(name: str, recipe: Recipe) -> Path:
 
 
 if __name__ == "__main__":
-    for place, one in networks().items():
-        print(write(place, one))
+    for folder_name, its_recipe in networks().items():
+        print(write(folder_name, its_recipe))

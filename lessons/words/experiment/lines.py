@@ -85,8 +85,8 @@ def taken(loaded: Loaded) -> np.ndarray:
     less = [partial(without, loaded, task, lam) for lam in TAKEN for task in tasks]
     seen = np.array(threads.side_by_side(lambda make: loaded.accuracy(make()), less))
     seen = seen.reshape(len(TAKEN), len(tasks), len(tasks))
-    own = seen[:, tasks, tasks]
-    return np.stack([own, (seen.sum(2) - own) / (len(tasks) - 1)], 2)
+    of_task = seen[:, tasks, tasks]
+    return np.stack([of_task, (seen.sum(2) - of_task) / (len(tasks) - 1)], 2)
 
 
 def without(loaded: Loaded, task: int, lam: float) -> State:

@@ -69,9 +69,9 @@ def of_pieces(network: CharacterGPT, pieces: Dataset) -> np.ndarray:
 
 
 @torch.inference_mode()
-def of_outputs(one: CharacterGPT, other: CharacterGPT, pieces: Dataset) -> Iterator[np.ndarray]:
+def of_outputs(first: CharacterGPT, second: CharacterGPT, pieces: Dataset) -> Iterator[np.ndarray]:
     """The same of the outputs of both networks, averaged: their logits, and their probabilities (`WAYS`)."""
-    logits = torch.stack([one(pieces.x), other(pieces.x)])
+    logits = torch.stack([first(pieces.x), second(pieces.x)])
     yield _a_piece(logits.mean(0).log_softmax(-1), pieces.y)
     yield _a_piece(logits.softmax(-1).mean(0).log(), pieces.y)
 
@@ -89,9 +89,9 @@ def flat(state: dict[str, Tensor]) -> Tensor:
 def gain(sweep: xarray.Dataset, alpha: float, other: float) -> tuple[float, float]:
     """How much lower the loss is at one α than at another, mean of both texts, and its standard error, paired over
     pieces."""
-    apart = sweep.loss.sel(alpha=other) - sweep.loss.sel(alpha=alpha)
-    errors = apart.std("piece", ddof=1) / np.sqrt(apart.sizes["piece"])
-    return float(apart.mean()), float(np.sqrt((errors ** 2).sum()) / len(errors))
+    differences = sweep.loss.sel(alpha=other) - sweep.loss.sel(alpha=alpha)
+    errors = differences.std("piece", ddof=1) / np.sqrt(differences.sizes["piece"])
+    return float(differences.mean()), float(np.sqrt((errors ** 2).sum()) / len(errors))
 
 
 def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
