@@ -451,7 +451,7 @@ def altered(width: int = 64, seed: int = 0, size: int = 3000, epochs: int = 3, l
 
 
 @_remakeable
-def sentences(seed: int = 0, size: int = 1500, epochs: int = 3, tasks: Sequence[str] = data.sentences.TASKS[:6],
+def sentences(seed: int = 0, size: int = 1500, epochs: int = 3, tasks: Sequence[str] = data.sentences.TASKS,
               lr: float = 2e-3) -> Suite:
     """Tasks of sentences: small text encoders, pretrained by guessing masked words; own heads, so that what is merged
     is the encoder.

@@ -72,7 +72,7 @@ def test_the_figures_of_a_card_are_measured_again(name, real_texts):
 
 
 def test_between_plays_and_presidents_half_way_is_better_on_both_texts_together(real_texts):
-    """The figures of a card, at the midpoint: its mean is below both ends' on 750 pieces of each text."""
+    """On the 500 pieces of each text that the cards rest on."""
     ends = [zoo.get(NETWORKS[f"letters_{kind}"], progress=False) for kind in letters.ENDS]
     middle = zoo.get(NETWORKS["letters_reviews"], progress=False)
     middle.load_state_dict(weights.average([network.state_dict() for network in ends]))

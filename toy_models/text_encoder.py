@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from data.sentences import ALL_CLASSES, PADDING
 from data.types import checked_whole
-from toy_models.transformer import Block
+from toy_models.transformer import Block, blocks_in, of_weights
 
 
 class TextEncoder(nn.Module):
@@ -56,16 +56,11 @@ class TextEncoder(nn.Module):
         Raises:
             ValueError: the keys or shapes are not a TextEncoder's.
         """
-        try:
+        def build(state):
             words, width = state["embedding.weight"].shape
-            blocks = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
-            with torch.device("meta"):  # no weights are drawn, only to be replaced
-                network = cls(words, width, blocks, heads, len(state["position"]), len(state["head.weight"]))
-            network.load_state_dict({key: tensor.detach() for key, tensor in state.items()}, assign=True)
-        except (KeyError, RuntimeError, ValueError) as error:
-            keys = ", ".join(list(state)[:6])
-            raise ValueError(f"these are not the weights of a TextEncoder: {error}. Keys: {keys} …") from None
-        return network.eval().requires_grad_(False)
+            return cls(words, width, blocks_in(state), heads, len(state["position"]), len(state["head.weight"]))
+
+        return of_weights(state, build, "TextEncoder")
 
     @property
     def layer_names(self) -> list[str]:

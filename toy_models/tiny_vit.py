@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from data.types import checked_whole
-from toy_models.transformer import Block
+from toy_models.transformer import Block, blocks_in, of_weights
 
 TEMPERATURE = 16.0  # of the cosines that are the logits
 
@@ -75,18 +75,13 @@ class TinyViT(nn.Module):
         Raises:
             ValueError: the keys or shapes are not a TinyViT's.
         """
-        try:
+        def build(state):
             width, pixels = state["patch.weight"].shape
-            places = len(state["position"]) - 1
-            depth = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
-            side = round(pixels ** 0.5)
-            with torch.device("meta"):  # no weights are drawn, only to be replaced
-                network = cls(width, depth, heads, side, side * round(places ** 0.5), len(state["head.weight"]))
-            network.load_state_dict({key: tensor.detach() for key, tensor in state.items()}, assign=True)
-        except (KeyError, RuntimeError, ValueError) as error:
-            keys = ", ".join(list(state)[:6])
-            raise ValueError(f"these are not the weights of a TinyViT: {error}. Keys: {keys} …") from None
-        return network.eval().requires_grad_(False)
+            side, places = round(pixels ** 0.5), len(state["position"]) - 1
+            classes = len(state["head.weight"])
+            return cls(width, blocks_in(state), heads, side, side * round(places ** 0.5), classes)
+
+        return of_weights(state, build, "TinyViT")
 
     @property
     def side(self) -> int:

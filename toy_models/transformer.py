@@ -1,8 +1,42 @@
-"""The blocks that transformers of images and of sentences share (Vaswani et al. 2017), normalised before each part."""
+"""What transformers of images and of sentences share (Vaswani et al. 2017): blocks that normalise before each part, and
+how a network is made of its weights."""
+from collections.abc import Callable
+from typing import TypeVar
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+
+from toy_models.weights import State
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def of_weights(state: State, build: Callable[[State], Network], name: str) -> Network:
+    """The network that has these weights. Nothing is copied: it shares the tensors' memory.
+
+    Args:
+        state: the weights.
+        build: state -> a network of their shapes, whose own weights are not drawn.
+        name: of the kind of network, for errors.
+
+    Raises:
+        ValueError: the keys or shapes are not such a network's.
+    """
+    try:
+        with torch.device("meta"):  # no weights are drawn, only to be replaced
+            network = build(state)
+        network.load_state_dict({key: tensor.detach() for key, tensor in state.items()}, assign=True)
+    except (KeyError, RuntimeError, ValueError) as error:
+        keys = ", ".join(list(state)[:6])
+        raise ValueError(f"these are not the weights of a {name}: {error}. Keys: {keys} …") from None
+    return network.eval().requires_grad_(False)
+
+
+def blocks_in(state: State) -> int:
+    """How many blocks these weights have."""
+    return len({key.split(".")[1] for key in state if key.startswith("blocks.")})
 
 
 class Attention(nn.Module):
