@@ -1,5 +1,5 @@
 """Merged text encoders: CART at every rank and λ, and other methods with what held-out sentences choose."""
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -8,11 +8,12 @@ import xarray
 from data import threads
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.kit.experiment import Experiment
-from lessons.merging.search import Grid, anew, resting_on, tuned
+from lessons.merging.search import Grid, Merges, anew, on_lines, resting_on, tuned
 from lessons.suites import PARTS, Loaded
 from lessons.vit.algorithms import matrices
 from lessons.words.experiment import setting
 from lessons.words.experiment.setting import Settings
+from lessons.words.pretrained import Several
 from toy_models.weights import State, norm, subtract
 
 BY_NAME, BY_DIMENSION = "attention and MLP", "all matrices"
@@ -39,16 +40,27 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         length (task): ‖τ_t‖/‖θ₀‖; cosine: of two task vectors, mean over pairs;
         majority (task): the share of the most frequent class among the test sentences.
     """
-    return measured(setting.load(settings, seed, device), settings)
+    loaded = setting.load(settings, seed, device)
+    width = loaded.base["position"].shape[1]
+    return measured(loaded, settings, width).assign_attrs(images=setting.sentences_of(settings))
 
 
-def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
-    """`measure` of encoders that are there."""
+def measured(loaded: Loaded | Several, settings: Settings, width: int,
+             ways: Mapping[str, matrices.Chosen] = WAYS, searches: Mapping[str, Grid] = GRIDS) -> xarray.Dataset:
+    """`measure` of encoders that are there.
+
+    Args:
+        loaded: the encoders.
+        settings: how much is measured.
+        width: how many directions a matrix has.
+        ways: {name: (key, tensor) -> whether CART truncates it}.
+        searches: what is tried of other methods.
+    """
     spectra = Spectra(loaded.base, loaded.finetuned)
-    grids = [of_grid(loaded, spectra, is_truncated, settings) for is_truncated in WAYS.values()]
-    merges = anew(loaded.base, loaded.finetuned)
-    tried = loaded.searched(GRIDS, merges, threads.side_by_side)
-    candidates = [*tuned(tried, GRIDS, merges).values(), loaded.base]
+    grids = [of_grid(loaded, spectra, is_truncated, settings, width) for is_truncated in ways.values()]
+    merges = once_a_method(loaded.base, loaded.finetuned)
+    tried = loaded.searched(searches, merges, threads.side_by_side)
+    candidates = [*tuned(tried, searches, merges).values(), loaded.base]
     test = [*threads.side_by_side(loaded.accuracy, candidates), loaded.own()]
     lengths, cosine = geometry(loaded.base, loaded.finetuned)
     most = [y.bincount().max().item() / len(y) for _, y in loaded.test]
@@ -56,13 +68,20 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
             "test": (("reported", "task"), np.array(test)),
             "held": tried.held.mean("task", skipna=False), "value": tried.value,
             "length": ("task", lengths), "cosine": cosine, "majority": ("task", most)}
-    coords = {"way": list(WAYS), "part": list(PARTS), "directions": [0, *settings.directions],
-              "lam": list(settings.lams), "reported": [*GRIDS, "θ₀", "single"], "task": loaded.suite.tasks}
-    attributes = resting_on(sum(len(y) for _, y in loaded.held_out)) | {"images": setting.sentences_of(settings)}
+    coords = {"way": list(ways), "part": list(PARTS), "directions": [0, *settings.directions],
+              "lam": list(settings.lams), "reported": [*searches, "θ₀", "single"], "task": loaded.suite.tasks}
+    attributes = resting_on(sum(len(y) for _, y in loaded.held_out)) | {"width": width}
     return xarray.Dataset(sets, coords, attributes)
 
 
-def of_grid(loaded: Loaded, spectra: Spectra, is_truncated: matrices.Chosen, settings: Settings) -> np.ndarray:
+def once_a_method(base: State, finetuned: Sequence[State]) -> Merges:
+    """Merge twice for all λ of a method, and the average, which takes none, as it is."""
+    lines, plainly = on_lines(base, finetuned), anew(base, finetuned)
+    return lambda method, **parameters: (plainly if method == "average" else lines)(method, **parameters)
+
+
+def of_grid(loaded: Loaded | Several, spectra: Spectra, is_truncated: matrices.Chosen, settings: Settings,
+            width: int) -> np.ndarray:
     """Accuracy of CART (part: 2, directions and 0 before them, lams, tasks).
 
     Args:
@@ -70,8 +89,8 @@ def of_grid(loaded: Loaded, spectra: Spectra, is_truncated: matrices.Chosen, set
         spectra: of their centred task vectors.
         is_truncated: (key, tensor) -> whether CART truncates it; all else stays at the average.
         settings: the grid.
+        width: how many directions a matrix has.
     """
-    width = loaded.base["position"].shape[1]
     totals = [matrices.truncated_sum(spectra, count / width, is_truncated) for count in settings.directions]
     states = [spectra.origin] + [partial(matrices.moved, spectra.origin, total, lam)
                                  for total in totals for lam in settings.lams]
@@ -81,7 +100,7 @@ def of_grid(loaded: Loaded, spectra: Spectra, is_truncated: matrices.Chosen, set
     return np.concatenate([average, grid], 1)
 
 
-def looked_at(loaded: Loaded, states: Sequence) -> np.ndarray:
+def looked_at(loaded: Loaded | Several, states: Sequence) -> np.ndarray:
     """Accuracy (part: 2, states, tasks) of state dicts, or of functions that merge when they are looked at."""
     loaded.held_out, loaded.test  # once, before threads ask for them  # noqa: B018
 
