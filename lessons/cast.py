@@ -54,24 +54,30 @@ def all_linearity_mlps(seed: int = 0) -> list[Recipe]:
 
 # -- small text encoders on sentences (chapter 14) ---------------------------------------------------
 
-def pretrained_encoder(seed: int = 0) -> Recipe:
+def pretrained_encoder(seed: int = 0, epochs: int = 3, size: int | None = None) -> Recipe:
     """A small text encoder after three passes over 130,000 sentences without labels, whose masked words it guessed.
 
     Of the seed that the repository has a checkpoint of, it is that one, whose sentences are those of the corpora,
     whether they are here or not.
+
+    Args:
+        seed: of the weights and of the order of sentences.
+        epochs: passes.
+        size: the first so many sentences alone; None for all.
     """
-    if seed in SHIPPED_ENCODERS:
+    if seed in SHIPPED_ENCODERS and (epochs, size) == (3, None):
         with store.as_published():
-            return _encoder(seed)
-    return _encoder(seed)
+            return _encoder(seed, epochs, size)
+    return _encoder(seed, epochs, size)
 
 
 SHIPPED_ENCODERS = (0,)  # data/checkpoints/text_encoder_64
 
 
-def _encoder(seed):
-    return Recipe.on("sentences", Architecture.of("TextEncoder"), lr=2e-3, epochs=3, batch_size=64, optimiser="adam",
-                     seed=seed, schedule=COSINE, loss=losses.MASKED_WORDS)
+def _encoder(seed, epochs, size):
+    options = {"size": size} if size else {}
+    return Recipe.on("sentences", Architecture.of("TextEncoder"), options=options, lr=2e-3, epochs=epochs,
+                     batch_size=64, optimiser="adam", seed=seed, schedule=COSINE, loss=losses.MASKED_WORDS)
 
 
 # -- small ViTs on altered digits and clothes (chapter 12) -----------------------------------------
