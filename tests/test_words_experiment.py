@@ -17,9 +17,9 @@ TINY = setting.Settings(tasks=("film", "question", "customer"), size=96, epochs=
                         directions=(1, 8), lams=(1.0, 2.0))
 
 
-def tiny_encoder(seed=0):
+def tiny_encoder(seed=0, epochs=1, size=64):
     architecture = Architecture.of("TextEncoder", words=8000, width=8, blocks=1)
-    return Recipe.on("sentences", architecture, options={"size": 64}, lr=1e-2, epochs=1, optimiser="adam",
+    return Recipe.on("sentences", architecture, options={"size": size or 64}, lr=1e-2, epochs=epochs, optimiser="adam",
                      loss=losses.MASKED_WORDS, seed=seed)
 
 
@@ -31,7 +31,7 @@ def small(session_sweep):
 
 @pytest.fixture(scope="module")
 def sweep(small):
-    return merges.measured(small, TINY)
+    return merges.measured(small, TINY, width=8)
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +127,9 @@ def test_heads_are_exchanged_between_related_tasks(small, line):
 
 def test_what_is_taken_away_is_measured_on_its_task_and_on_the_others(small, line):
     base = small.accuracy(small.base)
-    assert line.taken.sel(lam=0.0, effect="its own task").values == pytest.approx(base)
+    assert line.taken.sel(taken_lam=0.0, effect="its own task").values == pytest.approx(base)
     less = small.accuracy(merge("task_arithmetic", small.base, [small.finetuned[1]], scale=-1.5))
-    seen = line.taken.sel(lam=1.5, task="question")
+    seen = line.taken.sel(taken_lam=1.5, task="question")
     assert seen.values == pytest.approx([less[1], (less[0] + less[2]) / 2])
 
 
@@ -158,7 +158,7 @@ def test_a_gain_is_paired_over_pieces():
 
 
 def test_what_was_chosen_says_on_how_many_sentences(sweep):
-    assert sweep.attrs["held_out"] == 3 * TINY.sentences and "20 held-out" in sweep.attrs["images"]
+    assert sweep.attrs["held_out"] == 3 * TINY.sentences and "20 held-out" in setting.sentences_of(TINY)
     assert np.isnan(sweep.held.sel(searched="average", scale=0.1)).all()
     assert ((sweep.majority > 0.1) & (sweep.majority < 1)).all()
 
