@@ -1,0 +1,54 @@
+"""What a merged encoder answers about a typed sentence."""
+import pytest
+import torch
+
+import data
+from lessons import cast
+from lessons.merging import merge
+from lessons.vit.algorithms import matrices
+from lessons.words.answers import Answers
+from lessons.words.experiment import setting
+from tests.test_words_experiment import TINY, tiny_encoder
+from toy_models import weights
+
+
+@pytest.fixture(scope="module")
+def asked(session_sweep):
+    with session_sweep((cast, "pretrained_encoder", tiny_encoder)):
+        yield Answers(setting.load(TINY))
+
+
+def test_a_sentence_has_an_answer_of_every_task_and_its_probabilities_add_up(asked):
+    answers = asked("who wrote this ?", 2, 1.5)
+    assert list(answers) == list(TINY.tasks)
+    for task, of_task in answers.items():
+        assert tuple(of_task) == data.sentences.CLASSES[task] and sum(of_task.values()) == pytest.approx(1)
+
+
+def test_it_is_cart_on_attention_and_mlps_alone(asked):
+    loaded = asked.loaded
+    cart = merge("cart", loaded.base, loaded.finetuned, scale=1.5, rank_ratio=2 / 8)
+    mean = weights.average(loaded.finetuned)
+    expected = {key: tensor if matrices.by_name(key, tensor) else mean[key] for key, tensor in cart.items()}
+    ours = asked.encoder(2, 1.5).state_dict()
+    for key, tensor in expected.items():
+        torch.testing.assert_close(ours[key], tensor, rtol=0, atol=1e-6)
+    for key, tensor in asked.encoder(0, 1.5).state_dict().items():
+        assert key.startswith("head.") or torch.equal(tensor, mean[key])
+
+
+def test_the_answer_is_that_of_the_encoder(asked):
+    loaded, text = asked.loaded, "a moving film"
+    x = data.sentences.numbers([text]).float()
+    logits = asked.encoder(0, 1.0)(x)[0, loaded.suite.outputs(1)]
+    assert list(asked(text, 0, 1.0)["question"].values()) == pytest.approx(logits.softmax(0).tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", "\x00\x07", "🎬🎬", "ταινία", "word " * 10_000, "<b>bold</b>"])
+def test_any_text_has_an_answer(asked, text):
+    assert all(sum(of_task.values()) == pytest.approx(1) for of_task in asked(text, 1, 1.0).values())
+
+
+def test_more_directions_than_there_are_are_refused(asked):
+    with pytest.raises(ValueError, match="from 0 to 8"):
+        asked("a film", 9, 1.0)
