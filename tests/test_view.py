@@ -24,6 +24,7 @@ from lessons.kit.view import (
     Frame,
     Handle,
     Image,
+    Letters,
     Line,
     Map,
     Path,
@@ -33,11 +34,13 @@ from lessons.kit.view import (
     Star,
     View,
     chips,
+    lettered,
     printed,
     slider,
+    typed,
 )
 from lessons.kit.view.marks import described, rows_of
-from lessons.kit.view.widget import MODULE
+from lessons.kit.view.widget import MODULE, cleaned
 
 FRONT = MODULE.parent / "front"
 ALPHAS = [0.0, 0.5, 1.0]
@@ -331,6 +334,152 @@ def test_a_still_picture_without_words_is_refused():
 
 def test_what_the_page_is_told_is_json():
     assert json.loads(json.dumps(described(EVERYTHING)))["marks"][0]["kind"] == "line"
+
+
+# -- a field to type in ------------------------------------------------------------------------------
+
+READY = {"film": "the film was a delight", "river": "which river is long ?"}
+
+
+def counted(sentence, power=1):
+    return Frame(f"“{sentence}” is read", f"{len(sentence)} letters: {sentence}", {"letters": [len(sentence), power]})
+
+
+def written(**more):
+    chart = Chart(X, Axis("letters", 0, 500), (Bars("letters", "merged", x=(0, 1)),))
+    controls = {"power": chips("power", {"one": 1, "two": 2}), "sentence": typed("Type a sentence", READY, **more)}
+    return View(controls, [chart], counted)
+
+
+def test_a_sentence_is_typed_from_python_and_a_ready_one_keeps_its_place():
+    view = written()
+    field = view.controls["sentence"]
+    assert (view.positions, view.typed, field.value) == ([0, 0], "", "the film was a delight")
+    field.value = "Ein Satz, 雪 und 🦉"
+    assert (view.positions, view.typed, view.title) == ([0, 2], "Ein Satz, 雪 und 🦉", "“Ein Satz, 雪 und 🦉” is read")
+    field.value = "another"
+    assert (view.positions, view.typed) == ([0, 2], "another")
+    view.set(sentence="which river is long ?")
+    assert view.positions == [0, 1] and field.options[1] == ("river", "which river is long ?")
+
+
+def test_the_page_types_and_asks_for_the_frame_of_that_text_alone(monkeypatch):
+    view, told = written(), []
+    moves = []
+    view.observe(lambda change: moves.append((view.positions, view.typed)), ["positions", "typed"])
+    view.set_state({"typed": "so it is", "positions": [1, 2]})
+    assert view.values == {"power": 2, "sentence": "so it is"} and moves[-1] == ([1, 2], "so it is")
+    monkeypatch.setattr(view, "send", told.append)
+    view._asked(view, {"along": [[1, 2]], "typed": "so it is,"}, [])
+    (words, frame), = told[0]["packed"]["frames"].items()
+    assert words == "1,“so it is," and frame["title"] == "“so it is,” is read", "the question knows the newest text"
+    view.set_state({"typed": "which river is long ?", "positions": [1, 2]})
+    assert view.positions == [1, 1], "a ready sentence that somebody types is the ready one"
+
+
+def test_views_of_one_field_type_together():
+    view = written()
+    big = view.big()
+    view.controls["sentence"].value = "typed in one"
+    assert (big.typed, big.positions) == (view.typed, view.positions) == ("typed in one", [0, 2])
+    assert list(view.big().frames["frames"]) == ["0,“typed in one"]
+
+
+@pytest.mark.parametrize("empty", ["", " \n\t ", "\u200b\u202e"])
+def test_an_empty_text_asks_for_a_sentence_and_shows_nothing(empty):
+    view = written(value=empty)
+    assert view.title == "Type a sentence, or choose one" and "no sentence is typed" in view.alt
+    assert view.frames["rows"] == [[[None, None]]] and "svg" in view.still()
+
+
+@pytest.mark.parametrize("text, clean", [("a\x00b\nc\x9fd\te", "a b c d e"), ("\ud83d half", "� half"),
+                                         ("مرحبا 👩‍🚀 ไทย", "مرحبا 👩‍🚀 ไทย"), ("<b>&amp;</b>", "<b>&amp;</b>")])
+def test_any_letters_are_safe_to_be_typed(text, clean, tmp_path):
+    view = written(value=text)
+    assert view.controls["sentence"].value == cleaned(text) == clean and clean in view.title
+    page = view.save_html(tmp_path / "view.html").read_text(encoding="utf-8")
+    assert "<b>" not in page.partition("<script")[2]
+
+
+def test_of_a_text_that_is_too_long_the_first_500_letters_are_read_with_a_warning():
+    view = written()
+    with pytest.warns(UserWarning, match="Type a sentence: a text has at most 500 letters.*first 500 of 1,000"):
+        view.controls["sentence"].value = 500 * "🦉 "
+    assert view.typed == 250 * "🦉 "
+
+
+def test_a_saved_page_has_the_ready_sentences_and_the_one_it_stands_at(tmp_path):
+    view = written()
+    frames = [view.save_html(tmp_path / "view.html"), view.set(sentence="mine").save_html(tmp_path / "mine.html")]
+    ready, mine = [json.loads(re.search(r'id="state">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
+                   for page in frames]
+    assert sorted(ready["frames"]["frames"]) == ["0,0", "0,1", "1,0", "1,1"] and ready["typed"] == ""
+    assert sorted(mine["frames"]["frames"].keys() - ready["frames"]["frames"].keys()) == ["0,“mine", "1,“mine"]
+
+
+@pytest.mark.parametrize("make, says", [
+    (lambda: typed("x", ()), "has no setting"), (lambda: typed("x", ("a", " ")), "must be texts that are not empty"),
+    (lambda: typed("x", "a sentence"), "ready must be a list or tuple of sentences"),
+    (lambda: typed("x", {"a": 1}), "must be texts that are not empty"),
+    (lambda: typed("x", ("a",), value=3), "x takes a text, not 3"),
+    (lambda: View({"x": typed("x", ("a",)), "y": typed("y", ("a",))}, [], counted),
+     "one field to type in, not 2 (x, y)")])
+def test_a_field_that_cannot_be_made_says_why(make, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        make()
+
+
+# -- coloured letters --------------------------------------------------------------------------------
+
+SAID = Letters("said", ends=("a president", "Shakespeare"))
+
+
+def spoken(text, values):
+    chart = lettered(SAID, "who would rather have written a letter", height=100)
+    return View({"how": chips("how", ["x"])}, [chart], lambda how: Frame("Both", SAID.said(text, values),
+                                                                       {"said": (text, values)}))
+
+
+def test_letters_go_to_the_page_with_their_values_and_have_words_for_who_does_not_see_them():
+    view = spoken("I am\n\x00<b>$", [np.nan, 0.123456, -1, 0, 1, -1, -0.5, 0.5, 0.25, 1])
+    assert view.frames["rows"] == [["I am\n�<b>$", [None, 0.12346, -1, 0, 1, -1, -0.5, 0.5, 0.25, 1]]]
+    assert view.alt == ("56 % of the letters towards “Shakespeare” and 33 % of the letters towards “a president”: "
+                        "I am\n�<b>$")
+    assert view.spec["charts"][0]["marks"][0]["ends"] == ["a president", "Shakespeare"]
+    assert "svg" in view.still() and spoken("", []).still()
+    assert spoken("ab", [np.nan, np.nan]).alt == "No letter has a colour: ab"
+
+
+@pytest.mark.parametrize("text, values, says", [
+    ("abc", [1, 0], "a value for each of its 3 letters, not values of shape (2,)"),
+    ("ab", [0, 1.5], "takes values from -1 to 1, not 1.5"), ("ab", [[0, 1]], "not values of shape (1, 2)")])
+def test_letters_without_a_value_each_are_refused(text, values, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        spoken(text, values)
+
+
+def test_letters_have_a_chart_of_their_own():
+    with pytest.raises(ValueError, match="letters have a chart of their own; here are said, line"):
+        Chart(X, SHARE, (SAID, Line("line")))
+
+
+def test_a_text_on_paper_is_broken_behind_spaces_and_line_ends_and_loses_no_letter():
+    text = "to be or\nnot to be, that is theconstitution\n\nend "
+    lines = ["".join(text[place] for place in line) for line in printed.broken(text, 10)]
+    assert "".join(lines) == text and max(map(len, lines)) <= 10
+    assert lines == ["to be or\n", "not to ", "be, that ", "is ", "theconstit", "ution\n", "\n", "end "]
+    assert printed.broken("", 10) == []
+
+
+def test_every_letter_is_on_paper_in_the_colour_of_its_value(monkeypatch):
+    figures = []
+    monkeypatch.setattr(printed.plotting, "image_tag", lambda fig, *_: figures.append(fig) or "")
+    spoken("a$b\n", [1, -1, 0, np.nan]).still()
+    ax, scale = figures[-1].axes
+    assert [text.get_text() for text in ax.texts] == ["a", "$", "b", "¶"]
+    towards_a, towards_b, *others = [patch.get_facecolor()[:3] for patch in ax.patches]
+    assert towards_a[2] > towards_a[0] and towards_b[0] > towards_b[2] and set(others) == {(1.0, 1.0, 1.0)}
+    assert [text.get_text() for text in scale.get_xticklabels()] == ["−1: a president", "1: Shakespeare"]
 
 
 # -- the module ------------------------------------------------------------------------------------

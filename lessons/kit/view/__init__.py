@@ -13,6 +13,7 @@ from lessons.kit.view.marks import (
     Frame,
     Handle,
     Image,
+    Letters,
     Line,
     Map,
     Path,
@@ -21,9 +22,11 @@ from lessons.kit.view.marks import (
     Spots,
     Star,
     key,
+    lettered,
     percent,
 )
-from lessons.kit.view.widget import Control, View, chips, slider, view
+from lessons.kit.view.widget import Control, Typed, View, chips, slider, typed, view
 
-__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Image", "Line", "Map", "Path", "Points",
-           "Reference", "Spots", "Star", "View", "chips", "key", "percent", "slider", "view"]
+__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Image", "Letters", "Line", "Map", "Path",
+           "Points", "Reference", "Spots", "Star", "Typed", "View", "chips", "key", "lettered", "percent", "slider",
+           "typed", "view"]

@@ -6,6 +6,7 @@ everything beside what a chart is about, "class1" and "class2" are classes of a 
 """
 import base64
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar
@@ -218,14 +219,43 @@ class Image(Mark):
 
 
 @dataclass(frozen=True)
+class Letters(Mark):
+    """A text, each letter of which has a value from −1 to 1, shown as colour behind it: the role b below 0, with a line
+    above the letter, and a above 0, with a line under it. It fills a chart of its own, which `lettered` makes. The text
+    is broken where the panel ends; a line end in it is shown as ¶, a control character as �.
+
+    A frame gives (text, values), one value for each letter; one that is not finite has no colour.
+
+    Attributes:
+        ends: what −1 and 1 stand for, written at the ends of the scale.
+    """
+    ends: tuple[str, str] = ("B", "A")
+    kind: ClassVar[str] = "letters"
+    parts: ClassVar[tuple[str, ...]] = ("value",)
+
+    def said(self, text: str, values: Sequence[float]) -> str:
+        """The same in words, for the `alt` of a frame: for what share of the letters the value is above 0, and below,
+        of those that have one, and the text.
+
+        Raises:
+            ValueError: as `rows_of`.
+        """
+        shown, rounded = rows_of(self, (text, values))
+        known = [value for value in rounded if value is not None]
+        shares = [percent(np.mean(signs)) for signs in (np.greater(known, 0), np.less(known, 0))] if known else []
+        halves = [f"{share} of the letters towards “{end}”" for share, end in zip(shares, self.ends[::-1])]
+        return f"{' and '.join(halves) or 'No letter has a colour'}: {shown or 'an empty text'}"
+
+
+@dataclass(frozen=True)
 class Chart:
     """One pair of axes and what is on it.
 
     Attributes:
-        height: of the plot in pixels; 0 is the usual one.
+        height: of the plot in pixels; 0 is the usual one. Of letters it is the least.
 
     Raises:
-        ValueError: two marks have one name.
+        ValueError: two marks have one name, or letters share their chart.
     """
     x: Axis
     y: Axis
@@ -236,11 +266,28 @@ class Chart:
         names = [mark.name for mark in self.marks]
         if len(set(names)) < len(names):
             raise ValueError(f"every mark of a chart has a name of its own; here are {', '.join(names)}")
+        if len(names) > 1 and self.has_letters:
+            raise ValueError(f"letters have a chart of their own; here are {', '.join(names)}")
 
     @property
     def slider(self) -> str:
         """The name of the control whose handle stands on it; "" where there is none."""
         return next((mark.name for mark in self.marks if isinstance(mark, Handle)), "")
+
+    @property
+    def has_letters(self) -> bool:
+        """Whether it is a text in place of axes."""
+        return any(isinstance(mark, Letters) for mark in self.marks)
+
+
+def lettered(letters: Letters, label: str, height: int = 0) -> Chart:
+    """A chart that is a text of coloured letters.
+
+    Args:
+        label: what their colour means; it stands above the text.
+        height: the least height of the text in pixels, so that what is below it does not move with a longer text.
+    """
+    return Chart(Axis("letter", 0, 1), Axis(label, -1, 1, digits=1), (letters,), height)
 
 
 @dataclass(frozen=True)
@@ -250,7 +297,7 @@ class Frame:
     Attributes:
         title: one sentence that states the finding.
         alt: the same with its numbers, for those who do not see the charts.
-        values: {mark: numbers}: a row of them, or one row for each of the mark's `parts`.
+        values: {mark: numbers}: a row of them, or one row for each of the mark's `parts`; of `Letters` (text, values).
         key: [(role, text)], the names of what is shown: the only legend.
     """
     title: str
@@ -306,15 +353,18 @@ def png_of(image: Image, numbers) -> str:
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-def rows_of(mark: Mark, numbers) -> list[list[float | None]] | str:
+def rows_of(mark: Mark, numbers) -> list[list[float | None] | str] | str:
     """A frame's numbers of one mark as rows of finite numbers and None, one row for each of its parts; of an image its
-    PNG.
+    PNG; of letters the text that is shown and the row of values.
 
     Raises:
-        ValueError: as many rows as the mark does not have, or rows of several lengths.
+        ValueError: as many rows as the mark does not have, or rows of several lengths; letters without a value each,
+            or with one beyond −1 and 1.
     """
     if isinstance(mark, Image):
         return png_of(mark, numbers)
+    if isinstance(mark, Letters):
+        return _letters_of(mark, *numbers)
     array = np.asarray(numbers, dtype=float)
     rows = np.atleast_2d(array)
     if mark.kind in ("line", "reference"):
@@ -322,6 +372,24 @@ def rows_of(mark: Mark, numbers) -> list[list[float | None]] | str:
     if mark.kind != "map" and len(rows) > len(mark.parts) or rows.ndim != 2:
         raise ValueError(f"the mark {mark.name!r} takes {' and '.join(mark.parts)}, not numbers of shape {array.shape}")
     return [[_short(value) for value in row] for row in rows]
+
+
+def _letters_of(mark, text, values):
+    array = np.asarray(values, dtype=float)
+    if array.shape != (len(text),):
+        raise ValueError(f"the mark {mark.name!r} takes a text and a value for each of its {len(text)} letters, not "
+                         f"values of shape {array.shape}")
+    if (np.abs(array) > 1 + 1e-6).any():  # NaN is not
+        raise ValueError(f"the mark {mark.name!r} takes values from -1 to 1, not {array[np.abs(array) > 1 + 1e-6][0]}")
+    return [_NO_LETTER.sub("�", text.replace("\t", " ")), [_short(value) for value in array.clip(-1, 1)]]
+
+
+_NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # a line end is one
+
+
+def gap(mark: Mark, numbers):
+    """As many numbers as a frame gives for a mark, none of which is known; of letters no text."""
+    return ("", []) if isinstance(mark, Letters) else np.full(np.shape(numbers), np.nan)
 
 
 def _short(value):

@@ -5,14 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, Normalize, to_rgb
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Markup
-from lessons.kit.view.marks import Chart, Frame, Mark
+from lessons.kit.view.marks import Chart, Frame, Mark, rows_of
 
 COLOURS = {"a": "#0A66B7", "b": "#B84A00", "merged": "#00775C", "single": "#1E2226", "chance": "#686E76",
            "other": "#8E8B84", "class1": "#4A7A00", "class2": "#9C2FA0"}
@@ -24,6 +26,10 @@ _TITLE, _LABEL = 84, 84  # characters that fit above a picture: of its title, an
 _ABOVE = 0.3  # inches for the name of the vertical axis of a chart below another
 _NAME = 12.0  # points from a name at the end of a line to the next
 _AT_THE_END = "at the end"  # what such a name is found by
+_COLUMNS, _LETTER = 108, 10  # letters of a monospaced text that fit beside each other, and their size in points
+_END = 18  # of a name at an end of their scale
+_MOST = 0.6  # of a role's colour behind a letter, as in the page's light theme
+_MONOSPACED = "DejaVu Sans Mono"  # which matplotlib has
 _HALO = (withStroke(linewidth=3, foreground="white"),)  # around a name that may lie on a dark map
 
 
@@ -38,9 +44,14 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
             fig, axes = plotting.figure(1, len(charts), height=height, squeeze=False, height_ratios=heights)
         else:
             fig, axes = plotting.figure(len(charts), height=3.8, squeeze=False)
-        fig.suptitle(_in_lines(frame.title, _TITLE), x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+        fig.suptitle(_in_lines(frame.title, _TITLE), x=0.01, ha="left", fontsize=12.5, fontweight="bold",
+                     parse_math=False)  # a sentence that somebody typed may have dollars
         for ax, chart in zip(axes.flat, charts):
             _axes(ax, chart, _LABEL if stacked else _LABEL // len(charts))
+            if chart.has_letters:
+                _letters(ax, chart.marks[0], frame.values[chart.marks[0].name],
+                         _COLUMNS if stacked else _COLUMNS // len(charts))
+                continue
             positions = (stops or {}).get(chart.slider)
             for mark in chart.marks:
                 if mark.parts:
@@ -221,6 +232,50 @@ def _image(ax, chart, mark, rows):
     ax.imshow(rows, aspect="auto", cmap=fading, vmin=mark.low, vmax=mark.high, interpolation="nearest",
               extent=mark.extent, zorder=3)
     ax.set(xlim=(chart.x.low, chart.x.high), ylim=(chart.y.low, chart.y.high))
+
+
+def _letters(ax, mark, numbers, columns):
+    """A text in a grid of letters, `columns` in a line."""
+    text, values = rows_of(mark, numbers)
+    lines = broken(text, columns)
+    height = 72 * ax.figure.get_figheight() * ax.get_position().height / (1.7 * _LETTER)  # in lines
+    size = min(1, height / max(len(lines), 1)) * _LETTER
+    for column, row, place in [(place - line.start, row, place) for row, line in enumerate(lines) for place in line]:
+        value = values[place] or 0
+        ax.add_patch(Rectangle((column, row + 0.08), 1, 0.84, color=_tint(value), linewidth=0))
+        ax.hlines(row + (0.92 if value > 0 else 0.08), column, column + 1, color=_end_of(value), alpha=abs(value),
+                  linewidth=1.5)
+        ax.text(column + 0.5, row + 0.5, text[place].replace("\n", "¶"), ha="center", va="center_baseline",
+                family=_MONOSPACED, fontsize=size, parse_math=False)
+    ax.set(xlim=(0, columns), ylim=(max(len(lines), height), 0))
+    ax.set_axis_off()
+    tints = ScalarMappable(Normalize(-1, 1), ListedColormap([_tint(value) for value in np.linspace(-1, 1, 64)]))
+    scale = ax.figure.colorbar(tints, ax=ax, location="bottom", shrink=0.3, aspect=30, ticks=(-1, 1))
+    scale.ax.set_xticklabels([_in_lines(f"{value}: {end}", _END) for value, end in zip(("−1", "1"), mark.ends)],
+                             parse_math=False)
+
+
+def _end_of(value):
+    """The colour of the role that a value is nearer to."""
+    return COLOURS["a" if value > 0 else "b"]
+
+
+def _tint(value):
+    """The colour behind a letter, on which ink can be read."""
+    return 1 - _MOST * abs(value) * (1 - np.array(to_rgb(_end_of(value))))
+
+
+def broken(text: str, columns: int) -> list[range]:
+    """A text in lines of at most so many letters, as the places of their letters: broken behind its line ends and
+    behind spaces, and a word that is too long anywhere."""
+    lines, start = [], 0
+    while start < len(text):
+        ends = text.find("\n", start, start + columns) + 1
+        if not ends and len(text) - start > columns:
+            ends = text.rfind(" ", start, start + columns) + 1
+        lines.append(range(start, ends or min(start + columns, len(text))))
+        start = lines[-1].stop
+    return lines
 
 
 _DRAWN = {"line": _line, "band": _band, "points": _points, "bars": _bars, "reference": _reference, "path": _path,

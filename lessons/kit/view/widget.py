@@ -9,6 +9,8 @@ import functools
 import itertools
 import json
 import math
+import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -21,15 +23,18 @@ from lessons.kit.page import Page
 from lessons.kit.predict import Prediction, unless_guessed
 from lessons.kit.sweep import caption
 from lessons.kit.view import printed
-from lessons.kit.view.marks import Chart, Frame, Mark, described, rows_of
+from lessons.kit.view.marks import Chart, Frame, Mark, described, gap, rows_of
 
 _HERE = Path(__file__).parent
 MODULE = _HERE / "view.js"
 MOST_FRAMES = 3000
+MOST_LETTERS = 500  # of a sentence that is typed
+_NO_LETTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_ALONE = re.compile(r"[\ud800-\udfff]")  # half of a letter
 
 
 class Control(traitlets.HasTraits):
-    """A slider or a row of chips: one of several settings.
+    """A slider, a row of chips or a field with ready sentences: one of several settings.
 
     Attributes:
         value: where it stands; set it from Python, observe it, or link it with `ipywidgets.link`.
@@ -56,7 +61,24 @@ class Control(traitlets.HasTraits):
             raise ValueError(f"the control {label!r} has {len(self.values)} settings, but {len(self.words)} words and "
                              f"{len(self.at)} positions")
         super().__init__(value=self._checked(value))
-        self.index = self.values.index(self.value)
+        self.index = self.place_of(self.value)
+
+    def place_of(self, value) -> int:
+        """The place of a value among the settings."""
+        return self.values.index(value)
+
+    def value_at(self, place: int):
+        """The value at a place among the settings."""
+        return self.values[place]
+
+    @property
+    def places(self) -> range:
+        """Of all settings that a saved page has."""
+        return range(len(self.values))
+
+    def is_typed(self, place: int) -> bool:
+        """Whether a place is that of a text that is typed."""
+        return False
 
     def _checked(self, value):
         if value not in self.values:
@@ -69,11 +91,11 @@ class Control(traitlets.HasTraits):
 
     @traitlets.observe("value")
     def _follow_value(self, change):
-        self.index = self.values.index(change["new"])
+        self.index = self.place_of(change["new"])
 
     @traitlets.observe("index")
     def _follow_index(self, change):
-        self.value = self.values[change["new"]]
+        self.value = self.value_at(change["new"])
 
     @property
     def options(self) -> list[tuple[str, object]]:
@@ -89,6 +111,63 @@ class Control(traitlets.HasTraits):
         """As the page needs it."""
         return {"name": name, "kind": self.kind, "label": self.label, "texts": self.texts, "words": self.words,
                 "ends": self.ends, "at": self.at, "more": self.more}
+
+
+class Typed(Control):
+    """A field for a sentence, over a row of chips with ready ones. Its value is a ready sentence or any other text of
+    at most 500 letters; of a longer one the first 500 are taken, with a warning. A control character becomes a space.
+
+    Attributes:
+        typed: the text that is none of the ready ones; "" where there was none. Its place is behind theirs.
+    """
+    typed = traitlets.Unicode()
+
+    def __init__(self, label: str, ready: Mapping[str, str], value: str):
+        if not all(isinstance(sentence, str) and says_something(sentence) for sentence in ready.values()):
+            raise ValueError(f"the ready sentences of {label!r} must be texts that are not empty")
+        super().__init__("typed", label, {name: cleaned(sentence) for name, sentence in ready.items()}, value)
+
+    def _checked(self, value):
+        if not isinstance(value, str):
+            raise ValueError(f"{self.label} takes a text, not {value!r:.80}")
+        if len(value) > MOST_LETTERS:
+            warnings.warn(f"{self.label}: a text has at most {MOST_LETTERS} letters, so the first {MOST_LETTERS} of "
+                          f"{len(value):,} are taken", stacklevel=2)
+        return cleaned(value)
+
+    def place_of(self, value) -> int:
+        """The place of a ready sentence, or that of the text that is typed, which becomes this one."""
+        if value in self.values:
+            return self.values.index(value)
+        self.typed = value
+        return len(self.values)
+
+    def value_at(self, place: int):
+        """A ready sentence, or behind them the text that is typed."""
+        return [*self.values, self.typed][place]
+
+    @property
+    def places(self) -> range:
+        """Of the ready sentences and, where it stands at another text, of that one."""
+        return range(len(self.values) + self.is_typed(self.index))
+
+    def is_typed(self, place: int) -> bool:
+        """Whether a place is the one behind the ready sentences."""
+        return place == len(self.values)
+
+    def spec(self, name: str) -> dict:
+        """As the page needs it."""
+        return {**super().spec(name), "sentences": self.values}
+
+
+def cleaned(text: str) -> str:
+    """A text that can be sent and shown: at most 500 letters, control characters as spaces. The page does the same."""
+    return _ALONE.sub("�", _NO_LETTER.sub(" ", text[:MOST_LETTERS]))
+
+
+def says_something(text: str) -> bool:
+    """Whether there is anything to be read in it."""
+    return any(letter.isprintable() and not letter.isspace() for letter in text)
 
 
 def slider(label: str, values, value, words: Callable[[object], str] | None = None, ends=(), places=None) -> Control:
@@ -115,23 +194,47 @@ def chips(label: str, options, value=None, more: bool = False) -> Control:
     return Control("chips", label, named, next(iter(named.values())) if value is None else value, more=more)
 
 
+def typed(label: str, ready, value: str | None = None) -> Typed:
+    """A field in which the learner types a sentence, over a row of chips with ready ones. A page without a kernel has
+    the ready ones alone. `draw` gets the text and never an empty one: for that the view asks for a sentence.
+
+    Args:
+        label: what stands before the field: "Type a sentence".
+        ready: sentences, or {name of the chip: sentence}.
+        value: the text to begin with; left out, the first of the ready ones.
+
+    Raises:
+        ValueError: no sentence, an empty one, or one that is no text.
+    """
+    named = ready if isinstance(ready, Mapping) else {sentence: sentence for sentence in _sentences(ready, "ready")}
+    return Typed(label, named, next(iter(named.values()), "") if value is None else value)
+
+
 def _number(value):
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
-def _sentences(tries):
+def _sentences(tries, name):
     """As a list. A text alone would become a box for each of its letters."""
     if isinstance(tries, str) or not all(isinstance(sentence, str) for sentence in tries):
-        raise ValueError(f"tries must be a list or tuple of sentences, not {tries!r}; one sentence needs a comma "
+        raise ValueError(f"{name} must be a list or tuple of sentences, not {tries!r}; one sentence needs a comma "
                          "behind it: (\"Move the slider.\",)")
     return list(tries)
+
+
+def _only(controls, kind, what):
+    """The name of the only control of a kind; "" where there is none."""
+    names = [name for name, control in controls.items() if control.kind == kind]
+    if len(names) > 1:
+        raise ValueError(f"a view has one {what}, not {len(names)} ({', '.join(names)}): make the others chips")
+    return "".join(names)
 
 
 class View(anywidget.AnyWidget):
     """Charts over a slider and chips, in the page.
 
     Args:
-        controls: {name: `slider` or `chips`}; at most one slider.
+        controls: {name: `slider`, `chips` or `typed`}; at most one slider and one field to type in.
         charts: from left to right.
         draw: (**values of the controls) -> `Frame`.
         kicker: where one is: "Chapter 1: along the line".
@@ -146,17 +249,19 @@ class View(anywidget.AnyWidget):
     Attributes:
         controls, charts, prediction: as above. `controls["alpha"].value = 0.4` moves one.
         positions: where each stands, in their order; the page moves it.
+        typed: the text in the field that is none of its ready sentences; the page changes it.
         ticked: which of `tries` the learner has ticked off, counted from 0.
         guess: what was committed in the page, None before; shown: whether the learner looked without a guess.
 
     Raises:
-        ValueError: several sliders, a handle without its slider, a frame that names marks that there are not, `tries`
-            that are no sentences, or a prediction that was not told the truth.
+        ValueError: several sliders or fields to type in, a handle without its slider, a frame that names marks that
+            there are not, `tries` that are no sentences, or a prediction that was not told the truth.
     """
     _esm = MODULE
     spec = traitlets.Dict().tag(sync=True)
     frames = traitlets.Dict().tag(sync=True)
     positions = traitlets.List(traitlets.Int()).tag(sync=True)
+    typed = traitlets.Unicode().tag(sync=True)
     ticked = traitlets.List(traitlets.Int()).tag(sync=True)
     guess = traitlets.Float(None, allow_none=True).tag(sync=True)
     shown = traitlets.Bool(False).tag(sync=True)
@@ -165,18 +270,16 @@ class View(anywidget.AnyWidget):
                  kicker: str = "", caption: str = "", prediction: Prediction | None = None, hides: Sequence[str] = (),
                  tries: Sequence[str] = (), stacked: bool = False, alone: int | None = None):
         self.controls, self.charts, self.draw = dict(controls), list(charts), draw
-        self.stacked, self.kicker, self.hides, self.tries = stacked, kicker, list(hides), _sentences(tries)
+        self.stacked, self.kicker, self.hides, self.tries = stacked, kicker, list(hides), _sentences(tries, "tries")
         self.prediction = prediction
-        sliders = [name for name, control in self.controls.items() if control.kind == "slider"]
-        if len(sliders) > 1:
-            raise ValueError(f"a view has one slider, not {len(sliders)} ({', '.join(sliders)}): make the others chips")
+        self.slider = _only(self.controls, "slider", "slider")
+        self.field = _only(self.controls, "typed", "field to type in")
         for chart in self.charts:
-            if chart.slider and chart.slider not in sliders:
+            if chart.slider not in ("", self.slider):
                 raise ValueError(f"a chart has the handle of {chart.slider!r}, which is no slider of this view")
             unknown = [name for mark in chart.marks for name in getattr(mark, "picks", ()) if name not in self.controls]
             if unknown:
                 raise ValueError(f"a press in a chart picks {', '.join(unknown)}, which is no control of this view")
-        self.slider = sliders[0] if sliders else ""
         self.caption = caption
         spec = {"kicker": kicker, "caption": caption, "slider": self.slider,
                 "controls": [control.spec(name) for name, control in self.controls.items()],
@@ -191,10 +294,12 @@ class View(anywidget.AnyWidget):
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
                                   "step": prediction.step, "truth": prediction.truth, "at": where}
         super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
+        self.typed = getattr(self.controls.get(self.field), "typed", "")
         self._tell()
         for control in self.controls.values():
             control.observe(self._moved, "index")
-        self.observe(self._moved_in_the_page, "positions")
+            control.observe(self._typed, "typed")
+        self.observe(self._moved_in_the_page, ["positions", "typed"])
         self.on_msg(self._asked)
         if prediction:
             self.guess, self.shown = prediction.committed, prediction.shown  # it may be older than this view
@@ -216,7 +321,16 @@ class View(anywidget.AnyWidget):
     @property
     def frame(self) -> Frame:
         """What is shown now."""
-        return self.draw(**self.values)
+        return self._drawn(self.values)
+
+    def _drawn(self, values):
+        """A frame; for an empty text one that asks for a sentence and shows nothing."""
+        if not self.field or says_something(values[self.field]):
+            return self.draw(**values)
+        usual = self.draw(**{**values, self.field: self.controls[self.field].values[0]})
+        nothing = {mark.name: gap(mark, usual.values[mark.name]) for mark in self.marks if mark.name in usual.values}
+        return Frame("Type a sentence, or choose one", "Nothing is shown, because no sentence is typed.", nothing,
+                     usual.key)
 
     @property
     def alt(self) -> str:
@@ -281,14 +395,26 @@ class View(anywidget.AnyWidget):
     # -- frames ----------------------------------------------------------------------------------------
 
     def _along(self, positions: Sequence[int]) -> list[tuple[int, ...]]:
-        """The positions of all controls along the slider, the others as here."""
+        """The positions of all controls along the slider, the others as here; for a typed text only these."""
+        if any(control.is_typed(place) for control, place in zip(self.controls.values(), positions)):
+            return [tuple(positions)]
         grids = [range(len(control.values)) if name == self.slider else [place]
                  for (name, control), place in zip(self.controls.items(), positions)]
         return list(itertools.product(*grids))
 
-    def packed(self, places: Sequence[tuple[int, ...]]) -> dict:
+    def _settings(self, place, typed):
+        """The values at a place, by the names of their controls, and what its frame is found by: a typed text by
+        itself, so that no frame of another text is ever shown for it."""
+        values, words = {}, []
+        for (name, control), index in zip(self.controls.items(), place):
+            values[name] = typed if control.is_typed(index) else control.values[index]
+            words.append(f"“{typed}" if control.is_typed(index) else str(index))
+        return values, ",".join(words)
+
+    def packed(self, places: Sequence[tuple[int, ...]], typed: str | None = None) -> dict:
         """The frames at these positions as JSON can hold them: {"rows": distinct numbers, "frames": {"2,0": …}}, where
-        a frame names rows. A curve that does not move with the slider stands there once.
+        a frame names rows. A curve that does not move with the slider stands there once. `typed` is the text in the
+        field; left out, the one of now.
 
         Raises:
             ValueError: a frame gives numbers for marks that there are not, or leaves one out.
@@ -305,34 +431,40 @@ class View(anywidget.AnyWidget):
             return known[name, id(numbers)][0]
 
         for place in places:
-            frame = self.draw(**{name: control.values[index]
-                                 for (name, control), index in zip(self.controls.items(), place)})
+            settings, words = self._settings(place, self.typed if typed is None else typed)
+            frame = self._drawn(settings)
             if frame.values.keys() != wanted.keys():
                 different = sorted(frame.values.keys() ^ wanted.keys())
                 raise ValueError(f"a frame gives numbers for every mark and no other; look at {', '.join(different)}")
             values = {name: row_of(name, numbers) for name, numbers in frame.values.items()}
-            frames[",".join(map(str, place))] = {"title": frame.title, "alt": frame.alt, "values": values,
-                                                 "key": [list(item) for item in frame.key]}
+            frames[words] = {"title": frame.title, "alt": frame.alt, "values": values,
+                             "key": [list(item) for item in frame.key]}
         return {"rows": [json.loads(row) for row in rows], "frames": frames}
 
     def _tell(self):
         self.frames = self.packed(self._along(self.positions))
 
-    def _moved(self, _change):
-        positions = [control.index for control in self.controls.values()]
-        if positions != self.positions:
-            self.positions = positions
+    def _typed(self, change):
+        self.typed = change["new"]
 
-    def _moved_in_the_page(self, change):
-        for control, index in zip(self.controls.values(), change["new"]):
-            if not 0 <= index < len(control.values):
+    def _moved(self, _change):
+        self.positions = [control.index for control in self.controls.values()]
+
+    def _moved_in_the_page(self, _change):
+        for control, index in zip(self.controls.values(), self.positions):
+            if control.is_typed(index):
+                control.value = self.typed
+            elif 0 <= index < len(control.values):
+                control.index = index
+            else:
                 raise ValueError(f"{control.label} has {len(control.values)} settings, there is no place {index}")
-            control.index = index
 
     def _asked(self, _view, question, _buffers):
-        """The page asks for the frames along the slider at other settings."""
+        """The page asks for the frames along the slider at other settings. It says what is typed, because its question
+        may come before the trait."""
         places = [place for positions in question["along"] for place in self._along(positions)]
-        self.send({"told": question["along"], "packed": self.packed(places)})
+        typed = cleaned(question.get("typed") or "")
+        self.send({"told": question["along"], "packed": self.packed(places, typed)})
 
     def _guessed_in_the_page(self, change):
         if change["name"] == "guess" and change["new"] is None:
@@ -358,13 +490,13 @@ class View(anywidget.AnyWidget):
             ValueError: more than 3,000 settings.
             StoreError: its folder cannot be written, or the disk is full; a page that was there stays as it was.
         """
-        needed = math.prod(len(control.values) for control in self.controls.values())
+        needed = math.prod(len(control.places) for control in self.controls.values())
         if needed > MOST_FRAMES:
             raise ValueError(f"the page would need {needed:,} settings, at most {MOST_FRAMES:,} are allowed: give the "
                              "controls fewer")
-        everywhere = itertools.product(*(range(len(control.values)) for control in self.controls.values()))
+        everywhere = itertools.product(*(control.places for control in self.controls.values()))
         state = {"spec": self.spec, "frames": self.packed(list(everywhere)), "positions": self.positions,
-                 "guess": self.guess, "shown": self.shown, "ticked": self.ticked}
+                 "typed": self.typed, "guess": self.guess, "shown": self.shown, "ticked": self.ticked}
         return write_page(path, self.title, state)
 
 

@@ -38,7 +38,7 @@ export function placesOf(number, counts) {
 
 // The settings of all controls as the part of an address behind #, and the positions that such a part means: a name or a
 // setting that there is not leaves a control where it is.
-export const addressed = (controls, positions) => new URLSearchParams(controls.map(({ name, texts }, index) => [name, texts[positions[index]]])).toString();
+export const addressed = (controls, positions) => new URLSearchParams(controls.map(({ name, texts }, index) => [name, texts[positions[index]] ?? ""])).toString();
 export function foundIn(address, controls, positions) {
   const settings = new URLSearchParams(address.replace(/^#/, ""));
   return controls.map(({ name, texts }, index) => {
@@ -130,15 +130,16 @@ export function verdict(guess, truth, span, percent) {
 // What a mark has in common with its like elsewhere in the view: the network that it stands for, or else its name. Fields
 // and pictures have none, because everything lies on them.
 export function linkOf({ role, label, name, kind }) {
-  if (["map", "image"].includes(kind)) return null;
+  if (["map", "image", "letters"].includes(kind)) return null;
   return role && !["other", "chance"].includes(role) ? role : label || name;
 }
 
 // All numbers of a chart as a table: {caption, head: names of columns, links: those of the columns, rows: [{place, name,
 // cells}]}, a row for each place on the x axis. A reference has the same number at all of them; a map has a column for each of its rows. What a frame
 // places in both dimensions and images are left to the chart. `stops` names the slider's `places`
-// where the chart has its handle.
+// where the chart has its handle. Of a text it has a row for each letter.
 export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
+  if (marks[0]?.kind === "letters") return tableOfLetters(x, y, values[marks[0].name]);
   const number = (value) => written(value, { ...y, digits: (y.digits ?? 0) + 1 }) || "–";
   const columns = marks.flatMap((mark) => {
     const rows = values[mark.name];
@@ -161,6 +162,18 @@ export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
   };
 }
 
+const INVISIBLE = { " ": "space", "\n": "line end" };
+function tableOfLetters(x, y, [text, values]) {
+  const rows = [...text].map((letter, place) => ({ place, name: INVISIBLE[letter] ?? letter, cells: [written(values[place], { digits: 2 }) || "–"] }));
+  return { caption: y.label ?? "", head: [x.label, "value"], links: [null], rows };
+}
+
+// A text as it is sent: at most 500 letters, control characters as spaces, no half of a letter. Python does the same.
+export const MOST_LETTERS = 500;
+export function cleaned(text) {
+  return [...text].slice(0, MOST_LETTERS).join("").replace(/\p{Cc}/gu, " ").replace(/\p{Cs}/gu, "�");
+}
+
 // Frames by the positions of all controls, unpacked from what the kernel sends: rows of numbers that several frames share.
 export class Frames {
   constructor() { this.known = new Map(); }
@@ -171,7 +184,7 @@ export class Frames {
       this.known.set(key, { ...frame, values });
     }
   }
-  get(positions) { return this.known.get(positions.join(",")); }
+  get(key) { return this.known.get(String(key)); }
   clear() { this.known.clear(); }
 }
 

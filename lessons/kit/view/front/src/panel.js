@@ -2,7 +2,8 @@
 import { Chart } from "./chart.js";
 import { form, h, s } from "./dom.js";
 import { register } from "./fonts.js";
-import { addressed, clamp, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "./numbers.js";
+import { Letters } from "./letters.js";
+import { addressed, clamp, cleaned, Frames, MOST_LETTERS, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
 import { followTheme } from "./theme.js";
 
@@ -11,8 +12,9 @@ const MOST_CHIPS = 6;
 const NARROW = 600; // px: live values go above the plot
 const PATIENCE = 1500; // ms without an answer of the kernel, before the view says so
 const QUIET_AFTER = 500; // ms without a move, before the live region speaks
-const TAKES_ARROWS = "select, input";
-const TYPING = "select, input[type=number]"; // letters belong to these
+const TYPING_PAUSE = 150; // ms without a key, before the kernel is asked for what was typed
+const TAKES_ARROWS = "select, input, textarea";
+const TYPING = "select, input[type=number], textarea"; // letters belong to these
 const isFull = (event) => event.key === "f" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches(TYPING);
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -24,10 +26,11 @@ export class Panel {
     this.frames = new Frames();
     this.frames.add(model.get("frames"));
     this.positions = [...model.get("positions")];
+    this.typed = model.get("typed") ?? "";
     this.asked = new Set();
     this.slider = this.spec.controls.findIndex((control) => control.name === this.spec.slider);
     const slider = this.spec.controls[this.slider];
-    this.charts = this.spec.charts.map((chart) => new Chart(chart, slider?.at ?? [], slider?.texts ?? []));
+    this.charts = this.spec.charts.map((chart) => new (chart.marks[0]?.kind === "letters" ? Letters : Chart)(chart, slider?.at ?? [], slider?.texts ?? []));
     for (const chart of this.charts) chart.answers = new Set(this.spec.hides);
     register();
     this.alone = this.spec.alone ?? Math.max(0, this.charts.findIndex((chart) => chart.hasHandle)); // the chart that a hall sees
@@ -53,7 +56,7 @@ export class Panel {
     this.boxes = this.charts.map((chart) => h("div", { class: "chart" }, chart.svg));
     this.says = h("div", { class: "says", role: "img" }); // in place of the charts, for those who do not see them
     this.stage = h("div", { class: "stage" }, this.boxes);
-    this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...this.choices(control, index), index }).filter(Boolean);
+    this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...(control.kind === "typed" ? this.typing(control, index) : this.choices(control, index)), index }).filter(Boolean);
     const more = this.rows.filter((row) => row.more).map((row) => row.node);
     this.waits = h("p", { class: "waits-for", role: "status" });
     this.table = h("div", { class: "numbers", hidden: true, tabindex: 0, role: "region", "aria-label": "All numbers" });
@@ -86,6 +89,44 @@ export class Panel {
       h("input", { type: "radio", name, value: place, onchange: () => chosen(place) }), h("span", {}, text)));
     const show = (place) => inputs.forEach((label, one) => { label.querySelector("input").checked = one === place; });
     return { more: control.more, node: h("fieldset", { class: "chips" }, h("legend", { class: "legend" }, control.label), inputs), show };
+  }
+
+  // A field for a sentence, above chips with ready ones. A page without a kernel has the chips, and among them what was
+  // typed where it was saved. Text is never written into the field while somebody types there.
+  typing(control, index) {
+    const note = h("p", { class: "note", role: "status" });
+    const isTyped = (place) => place === control.texts.length;
+    if (!this.model.send) {
+      note.textContent = "To type a sentence of your own, open this panel in its notebook.";
+      const { node, show, more } = this.choices({ ...control, label: "Choose", texts: isTyped(this.positions[index]) ? [...control.texts, this.typed] : control.texts }, index);
+      return { more, show, node: [node, note] };
+    }
+    let waits = null;
+    const typed = () => {
+      clearTimeout(waits);
+      waits = null;
+      const text = cleaned(field.value);
+      const ready = control.sentences.indexOf(text);
+      this.goTo(this.positions.with(index, ready < 0 ? control.texts.length : ready), ready < 0 ? text : this.typed);
+    };
+    const field = h("textarea", { rows: 1, dir: "auto", spellcheck: "false", oninput: () => {
+      const letters = [...field.value];
+      note.textContent = letters.length > MOST_LETTERS ? `Only the first ${MOST_LETTERS} letters are used.` : "";
+      if (letters.length > MOST_LETTERS) field.value = letters.slice(0, MOST_LETTERS).join("");
+      clearTimeout(waits);
+      waits = setTimeout(typed, TYPING_PAUSE);
+    }, onkeydown: (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      typed();
+    } });
+    const { node, show, more } = this.choices({ ...control, label: "or choose" }, index, (place) => { clearTimeout(waits); waits = null; this.go(index, place); });
+    return { more, node: [h("label", { class: "typed" }, h("span", { class: "legend" }, control.label), field), note, node], show: (place) => {
+      const text = isTyped(place) ? this.typed : control.sentences[place];
+      if (!waits && cleaned(field.value) !== text) field.value = text;
+      if (!isTyped(place)) note.textContent = "";
+      show(place);
+    } };
   }
 
   // What to do with the view, in order; the learner ticks off what is done.
@@ -155,7 +196,7 @@ export class Panel {
   // Set the controls to the point of a chart that lies nearest to a press.
   pick(chart, x, y) {
     const { name, picks } = chart.picking;
-    const numbers = this.frames.get(this.positions)?.values[name];
+    const numbers = this.frames.get(this.keyOf(this.positions))?.values[name];
     if (!numbers) return;
     const [xs, ys] = [chart.x, chart.y].map((scale, row) => numbers[row].map((value) => value === null ? null : scale(value)));
     const controls = picks.map((one) => this.spec.controls.findIndex((control) => control.name === one));
@@ -168,12 +209,14 @@ export class Panel {
   listen() {
     const changed = (name, what) => this.model.on(`change:${name}`, what);
     changed("positions", () => { this.positions = [...this.model.get("positions")]; this.show(); });
+    changed("typed", () => { this.typed = this.model.get("typed"); this.show(); });
     changed("frames", () => { this.frames.clear(); this.asked.clear(); this.frames.add(this.model.get("frames")); this.show(); });
     changed("guess", () => this.reveal());
     changed("shown", () => this.reveal());
     changed("ticked", () => this.showTicks?.());
     this.model.on("msg:custom", (message) => {
       if (!message.packed) return;
+      this.awaits = false;
       this.frames.add(message.packed);
       if (this.hasStrayed) this.positions = [...this.model.get("positions")];
       this.show();
@@ -217,10 +260,12 @@ export class Panel {
     this.goTo(this.positions.map((old, index) => index === control ? place : old));
   }
 
-  goTo(positions) {
-    if (positions.every((place, index) => place === this.positions[index])) return;
+  goTo(positions, typed = this.typed) {
+    if (typed === this.typed && positions.every((place, index) => place === this.positions[index])) return;
     this.positions = positions;
+    this.typed = typed;
     this.hasStrayed = false;
+    if (this.model.get("typed") !== typed) this.model.set("typed", typed);
     this.model.set("positions", this.positions);
     this.model.save_changes();
     this.show();
@@ -348,8 +393,8 @@ export class Panel {
   }
 
   show() {
-    this.host.dataset.wanted = this.positions.join(",");
-    const frame = this.frames.get(this.positions);
+    this.host.dataset.wanted = this.keyOf(this.positions);
+    const frame = this.frames.get(this.keyOf(this.positions));
     clearTimeout(this.impatient);
     if (!frame) {
       this.impatient = setTimeout(() => this.giveUp(), PATIENCE);
@@ -375,13 +420,14 @@ export class Panel {
     if (!this.table.hidden && !asks) this.showNumbers(frame, stop);
     this.light(this.lit);
     this.speak(asks ? "" : frame.title);
-    this.host.dataset.shown = this.positions.join(",");
+    this.host.dataset.shown = this.keyOf(this.positions);
     this.prefetch();
   }
 
   // No kernel answers. A view that has shown nothing yet shows what the notebook keeps, until an answer comes after all.
   giveUp() {
-    const kept = [...this.frames.known.keys()][0];
+    this.awaits = false;
+    const kept = [...this.frames.known.keys()].find((key) => !key.includes("“"));
     if (!("shown" in this.host.dataset) && kept) {
       this.positions = kept.split(",").map(Number);
       this.hasStrayed = true;
@@ -436,18 +482,29 @@ export class Panel {
     this.speaking = setTimeout(() => { if (this.live.textContent !== text) this.live.textContent = text; }, QUIET_AFTER);
   }
 
+  // What a frame is found by: its positions, with a typed text in place of the position behind the ready ones.
+  keyOf(positions) {
+    return positions.map((place, index) => this.isTyped(place, index) ? `“${this.typed}` : place).join(",");
+  }
+
+  isTyped(place, index) { return this.spec.controls[index].kind === "typed" && place === this.spec.controls[index].texts.length; }
+
+  // While an answer to a typed text is awaited, no other is asked for; when it comes, the newest text is.
   ask() {
-    const along = this.positions.join(",");
-    if (this.asked.has(along)) return;
+    const along = this.keyOf(this.positions);
+    const isTyped = this.positions.some((place, index) => this.isTyped(place, index));
+    if (this.asked.has(along) || isTyped && this.awaits) return;
+    this.awaits = isTyped;
     this.asked.add(along);
-    this.model.send?.({ along: [this.positions] });
+    this.model.send?.({ along: [this.positions], typed: this.typed });
   }
 
   // What lies one chip away is asked for while the reader looks, so that it is here when it is pressed.
   prefetch() {
     const wanted = [];
+    if (this.positions.some((place, index) => this.isTyped(place, index))) return; // somebody may type on
     this.spec.controls.forEach((control, index) => {
-      if (index === this.slider) return;
+      if (index === this.slider || control.kind === "typed") return;
       control.texts.forEach((_, place) => {
         const there = this.positions.map((old, one) => one === index ? place : old);
         const name = there.filter((_, one) => one !== this.slider).join(",");

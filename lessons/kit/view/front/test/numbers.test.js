@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressed, apart, foundIn, freest, linkOf, Frames, nearest, nearestPoint, neighbour, placesOf, rowsOf, runsThrough, spellings, tableOf, verdict, written } from "../src/numbers.js";
+import { addressed, apart, cleaned, foundIn, freest, linkOf, Frames, nearest, nearestPoint, neighbour, placesOf, rowsOf, runsThrough, spellings, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -84,6 +84,21 @@ test("a map's table has a column for each of its rows, and named places keep the
   const { head, rows } = tableOf(map, { map: [[0, 1], [2, 3]] });
   assert.deepEqual(head, ["α", "layer 1", "output"]);
   assert.deepEqual(rows.map(({ name, cells }) => [name, ...cells]), [["0", "0.0", "2.0"], ["one", "1.0", "3.0"]]);
+});
+
+test("the table of a text has a row for each letter, and a letter that nobody sees is named", () => {
+  const chart = { spec: { x: { label: "letter" }, y: { label: "who" } }, places: [], marks: [{ name: "said", kind: "letters", parts: ["value"] }] };
+  const { caption, head, links, rows } = tableOf(chart, { said: ["I 🦉\n", [-0.5, 0.126, null, 1]] });
+  assert.deepEqual([caption, head, links], ["who", ["letter", "value"], [null]]);
+  assert.deepEqual(rows.map(({ name, cells }) => [name, ...cells]), [["I", "−0.50"], ["space", "0.13"], ["🦉", "–"], ["line end", "1.00"]]);
+  assert.deepEqual(tableOf(chart, { said: ["", []] }).rows, []);
+});
+
+test("a text that is typed is sent without control characters, without half a letter, and at most 500 letters of it", () => {
+  assert.equal(cleaned("a\x00b\nc\x9fd\te"), "a b c d e");
+  assert.equal(cleaned("\ud83d half"), "� half");
+  assert.equal(cleaned("مرحبا 👩‍🚀 <b>"), "مرحبا 👩‍🚀 <b>");
+  assert.equal(cleaned("🦉 ".repeat(500)), "🦉 ".repeat(250));
 });
 
 test("an address names the settings of all controls, and what it names wrongly changes nothing", () => {
