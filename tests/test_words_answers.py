@@ -6,7 +6,7 @@ import data
 from lessons import cast
 from lessons.merging import merge
 from lessons.vit.algorithms import matrices
-from lessons.words.answers import Answers
+from lessons.words.answers import Answers, right_and_wrong
 from lessons.words.experiment import setting
 from tests.test_words_experiment import TINY, tiny_encoder
 from toy_models import weights
@@ -52,3 +52,14 @@ def test_any_text_has_an_answer(asked, text):
 def test_more_directions_than_there_are_are_refused(asked):
     with pytest.raises(ValueError, match="from 0 to 8"):
         asked("a film", 9, 1.0)
+
+
+def test_what_is_right_adds_up_to_the_accuracies(asked):
+    right, test = right_and_wrong(asked, (0, 2), 1.5)
+    assert right.shape == (2, 3 * TINY.sentences) and set(right.unique().tolist()) <= {0.0, 1.0}
+    for row, directions in enumerate((0, 2)):
+        merged = {key: tensor for key, tensor in asked.encoder(directions, 1.5).state_dict().items()
+                  if not key.startswith("head.")}
+        of_tasks = right[row].view(3, -1).mean(1).tolist()
+        assert of_tasks == pytest.approx(asked.loaded.accuracy(merged, "held-out"))
+        assert float(test[row]) == pytest.approx(asked.loaded.accuracy(merged).mean())

@@ -1,5 +1,6 @@
 """What a merged encoder answers about a sentence, task by task, while the sentence, the number of directions and λ
 change."""
+from collections.abc import Sequence
 from functools import lru_cache
 
 import torch
@@ -31,7 +32,7 @@ class Answers:
         self.tasks = loaded.suite.tasks
         self._spectra = Spectra(loaded.base, loaded.finetuned)
         self._total = lru_cache(maxsize=16)(self._truncated)
-        self.encoder = lru_cache(maxsize=16)(self._merged)  # of one, many sentences are asked
+        self.encoder = lru_cache(maxsize=64)(self._merged)  # of one, many sentences are asked
 
     def _merged(self, directions: int, lam: float) -> TextEncoder:
         width = self.loaded.base["position"].shape[1]
@@ -64,3 +65,23 @@ class Answers:
     def _of_task(self, logits: Tensor, place: int) -> dict[str, float]:
         probabilities = logits[self.loaded.suite.outputs(place)].double().softmax(0).tolist()
         return dict(zip(data.sentences.CLASSES[self.tasks[place]], probabilities))
+
+
+def right_and_wrong(asked: Answers, directions: Sequence[int], lam: float) -> tuple[Tensor, Tensor]:
+    """Which held-out sentences of all tasks CART answers right at each number of directions, and its accuracy on test
+    sentences, mean over tasks: (ranks, sentences) of 0 and 1, and (ranks,).
+    """
+    encoders = [asked.encoder(count, lam) for count in directions]
+    held_out = [torch.cat(_right(asked.loaded, encoder, asked.loaded.held_out)) for encoder in encoders]
+    test = [[right.mean() for right in _right(asked.loaded, encoder, asked.loaded.test)] for encoder in encoders]
+    return torch.stack(held_out), torch.tensor(test, dtype=torch.float64).mean(1)
+
+
+@torch.no_grad()
+def _right(loaded, encoder, sentences):
+    """(sentences,) of 0 and 1 for every task."""
+    answers = []
+    for task, (x, y) in enumerate(sentences):
+        outputs = loaded.suite.outputs(task)
+        answers.append((encoder(x)[:, outputs].argmax(1) == y - outputs.start).double())
+    return answers
