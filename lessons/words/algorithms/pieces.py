@@ -5,7 +5,7 @@ longest pieces that the vocabulary knows, from its beginning on. In MiniLM's voc
 import json
 import os
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -52,6 +52,30 @@ def plain(letter: str) -> str:
 def words(text: str) -> list[str]:
     """A text's words, before they are cut: "It's Zoë!" gives it, ', s, zoe, !."""
     return "".join(map(plain, text)).split()
+
+
+def longest_match(word: str, vocabulary: Container[str], most: int | None = None) -> list[str]:
+    """A word's pieces: at every place the longest that goes on from there, and no piece that was taken is given back.
+    [UNK] alone where no piece goes on.
+
+    Args:
+        word: without spaces.
+        vocabulary: all pieces; those that go on with a word begin with "##".
+        most: letters of a piece; None for as many as the word has.
+    """
+    pieces: list[str] = []
+    start = 0
+    while start < len(word):
+        begin = INSIDE if start else ""
+        last = len(word) if most is None else min(len(word), start + most)
+        for end in range(last, start, -1):
+            if begin + word[start:end] in vocabulary:
+                pieces.append(begin + word[start:end])
+                start = end
+                break
+        else:
+            return [UNKNOWN]
+    return pieces
 
 
 class Pieces:
@@ -102,20 +126,7 @@ class Pieces:
 
     def of_word(self, word: str) -> list[str]:
         """A word's pieces, the longest first; [UNK] alone where some part of the word is in no piece."""
-        if len(word) > LONGEST_WORD:
-            return [UNKNOWN]
-        pieces: list[str] = []
-        start = 0
-        while start < len(word):
-            begin = INSIDE if start else ""
-            for end in range(min(len(word), start + self._longest), start, -1):
-                if begin + word[start:end] in self.vocabulary:
-                    pieces.append(begin + word[start:end])
-                    start = end
-                    break
-            else:
-                return [UNKNOWN]
-        return pieces
+        return [UNKNOWN] if len(word) > LONGEST_WORD else longest_match(word, self.vocabulary, self._longest)
 
     def of_text(self, text: str) -> Iterator[str]:
         """A text's pieces, without its two ends."""

@@ -1,0 +1,480 @@
+"""The exercises of chapter 14: answers that people give to them, what is said to these, and the functions behind the
+exercises.
+
+The wrong answers below were written by the author of the checks. What `test_exercises` asks of every exercise is asked
+here as well, because it looks at the table of chapters, in which chapter 14 does not stand yet.
+"""
+import inspect
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from lessons.kit import exercise
+from lessons.kit.exercise import check, hint, mine, solution
+from lessons.linearization.algorithms.tangent import tangent_of_module
+from lessons.words.algorithms import choosing, keys, masked, pieces, probing
+from lessons.words.exercises import EXERCISES
+from tests.natural import Natural
+from toy_models import TextEncoder, losses
+
+KNOWN = {one.id: one for one in EXERCISES}
+MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in EXERCISES
+           for number, wrong in enumerate(one.wrong)]
+each = pytest.mark.parametrize("one", EXERCISES, ids=KNOWN)
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setattr(exercise, "find", KNOWN.__getitem__)
+
+
+# -- 14.1 longest_match ----------------------------------------------------------------------------
+
+def cut(word, vocabulary, ends=lambda start, n: range(n, start, -1), mark="##", unknown=None):
+    parts, start = [], 0
+    while start < len(word):
+        for end in ends(start, len(word)):
+            piece = (mark if start else "") + word[start:end]
+            if piece in vocabulary:
+                parts.append(piece)
+                start = end
+                break
+        else:
+            if unknown is None:
+                return ["[UNK]"]
+            parts += unknown
+            start += 1
+    return parts
+
+
+def recursive(word, vocabulary, mark=""):
+    if not word:
+        return []
+    for end in range(len(word), 0, -1):
+        if mark + word[:end] in vocabulary:
+            rest = recursive(word[end:], vocabulary, "##")
+            return rest if rest == ["[UNK]"] else [mark + word[:end], *rest]
+    return ["[UNK]"]
+
+
+def until_stuck(word, vocabulary):
+    parts, rest = [], word
+    while rest:
+        end = len(rest)
+        while end and ("##" if parts else "") + rest[:end] not in vocabulary:
+            end -= 1
+        if not end:
+            break
+        parts.append(("##" if parts else "") + rest[:end])
+        rest = rest[end:]
+    return parts
+
+
+def bare(word, vocabulary):
+    return [piece.removeprefix("##") for piece in cut(word, vocabulary)]
+
+
+def from_behind(word, vocabulary):
+    parts, end = [], len(word)
+    while end > 0:
+        for start in range(end):
+            if ("##" if start else "") + word[start:end] in vocabulary:
+                parts = [("##" if start else "") + word[start:end], *parts]
+                end = start
+                break
+        else:
+            return ["[UNK]"]
+    return parts
+
+
+def with_second_thoughts(word, vocabulary, mark=""):
+    if not word:
+        return []
+    for end in range(len(word), 0, -1):
+        if mark + word[:end] in vocabulary:
+            rest = with_second_thoughts(word[end:], vocabulary, "##")
+            if rest != ["[UNK]"]:
+                return [mark + word[:end], *rest]
+    return ["[UNK]"]
+
+
+OF_PIECES = [
+    Natural("14.1", "range from the front", lambda w, v: cut(w, v, lambda start, n: range(start + 1, n + 1)),
+            "You take the shortest piece first"),
+    Natural("14.1", "forgot the marks", lambda w, v: cut(w, v, mark=""), "have no ## in your answer"),
+    Natural("14.1", "cleans the marks", bare, "you return them without their ##"),
+    Natural("14.1", "unknown by letter", lambda w, v: cut(w, v, unknown=["[UNK]"]), "the whole word is [UNK] then"),
+    Natural("14.1", "ignores what is unknown", lambda w, v: cut(w, v, unknown=[]), "You skip a letter"),
+    Natural("14.1", "stops there", until_stuck, "You stop at a letter that no piece has"),
+    Natural("14.1", "right to left", from_behind, "You begin at the end of the word"),
+    Natural("14.1", "search with a way back", with_second_thoughts, "you give a piece back"),
+    Natural("14.1", "only whole words", lambda w, v: [w] if w in v else ["[UNK]"], "You look up the whole word only"),
+    Natural("14.1", "never the last letter", lambda w, v: cut(w, v, lambda start, n: range(n - 1, start, -1)),
+            "The last letter is never part of a piece"),
+    Natural("14.1", "a string", lambda w, v: " ".join(cut(w, v)), "they are one string"),
+    Natural("14.1", "unknown letter by letter, kept", lambda w, v: [*until_stuck(w, v), "[UNK]"]
+            if cut(w, v) == ["[UNK]"] else cut(w, v), "the pieces before it stay"),
+    Natural("14.1", "one piece a letter", lambda w, v: [letter for letter in w if letter in v], ""),
+]
+
+# -- 14.2 mean_of_words ----------------------------------------------------------------------------
+
+
+def masked_mean(h, x):
+    return h.masked_fill((x == 0).unsqueeze(-1), 0).sum(1) / (x > 0).sum(1).unsqueeze(1)
+
+
+def by_loop(h, x):
+    rows = []
+    for vectors, numbers in zip(h, x):
+        length = int((numbers > 0).sum())
+        rows.append(vectors[:length].mean(0))
+    return torch.stack(rows)
+
+
+def by_einsum(h, x):
+    weights = (x > 0).double()
+    return torch.einsum("spw,sp->sw", h, weights / weights.sum(1, keepdim=True))
+
+
+def nan_mean(h, x):
+    return h.masked_fill((x == 0)[..., None], float("nan")).nanmean(1)
+
+
+def zeroed_mean(h, x):
+    return (h * (x > 0).unsqueeze(-1)).mean(1)
+
+
+OF_MEAN = [
+    Natural("14.2", "plain mean", lambda h, x: h.mean(dim=1), "Padding is counted"),
+    Natural("14.2", "zeroed, then mean", zeroed_mean, "divide by the length of the row"),
+    Natural("14.2", "sum of the words", lambda h, x: (h * (x > 0)[..., None]).sum(1), "That is the sum of the words"),
+    Natural("14.2", "maximum", lambda h, x: h.masked_fill((x == 0)[..., None], -1e9).amax(1), "not their mean"),
+    Natural("14.2", "sum of all over words", lambda h, x: h.sum(1) / (x > 0).sum(1)[:, None], "the padding in it"),
+    Natural("14.2", "mask turned round", lambda h, x: (h * (x == 0)[..., None]).sum(1) / (x == 0).sum(1)[:, None],
+            "the mask is the wrong way round"),
+    Natural("14.2", "first token", lambda h, x: h[:, 0, :], "the vector of the first word"),
+    Natural("14.2", "over all sentences", lambda h, x: h[x > 0].mean(0), "one mean for all sentences"),
+    Natural("14.2", "known words only", lambda h, x: (h * (x > 2)[..., None]).sum(1) / (x > 2).sum(1)[:, None],
+            "only 0 is padding"),
+    Natural("14.2", "half of the mean", lambda h, x: masked_mean(h, x) / 2, "half"),
+]
+
+# -- 14.3 masked_loss ------------------------------------------------------------------------------
+
+
+def log_of_right(logits, x):
+    return torch.log_softmax(logits, -1).gather(-1, x[..., None])[..., 0]
+
+
+def ignoring(logits, x, hidden):
+    wanted = torch.where(hidden, x, -100)
+    return F.cross_entropy(logits.flatten(0, 1), wanted.flatten())
+
+
+def weighted(logits, x, hidden):
+    return -(log_of_right(logits, x) * hidden).sum() / hidden.sum()
+
+
+def by_two_loops(logits, x, hidden):
+    found = [-torch.log_softmax(logits[row, place], 0)[x[row, place]]
+             for row in range(len(x)) for place in range(x.shape[1]) if hidden[row, place]]
+    return sum(found) / len(found)
+
+
+OF_LOSS = [
+    Natural("14.3", "everything", lambda logits, x, hidden: F.cross_entropy(logits.flatten(0, 1), x.flatten()),
+            "That is the loss over all places"),
+    Natural("14.3", "padding ignored alone", lambda logits, x, hidden: F.cross_entropy(
+        logits.flatten(0, 1), x.flatten(), ignore_index=0), "That is the loss over all words, hidden or not"),
+    Natural("14.3", "visible words", lambda logits, x, hidden: F.cross_entropy(logits[~hidden], x[~hidden]),
+            "the visible places, padding included"),
+    Natural("14.3", "visible words without padding", lambda logits, x, hidden: -log_of_right(logits, x)[
+        ~hidden & (x > 0)].mean(), "That is the loss over the visible words"),
+    Natural("14.3", "summed", lambda logits, x, hidden: F.cross_entropy(logits[hidden], x[hidden], reduction="sum"),
+            "That is the sum over the hidden words"),
+    Natural("14.3", "product with the mask, then mean", lambda logits, x, hidden: -(log_of_right(logits, x)
+                                                                                   * hidden).mean(),
+            "the number of all places"),
+    Natural("14.3", "no minus", lambda logits, x, hidden: log_of_right(logits, x)[hidden].mean(),
+            "The sign is missing"),
+    Natural("14.3", "softmax before", lambda logits, x, hidden: F.cross_entropy(logits.softmax(-1)[hidden], x[hidden]),
+            "You did it twice"),
+    Natural("14.3", "accuracy", lambda logits, x, hidden: (logits.argmax(-1) == x)[hidden].double().mean(),
+            "the share of right guesses"),
+    Natural("14.3", "logits zeroed", lambda logits, x, hidden: F.cross_entropy(
+        (logits * hidden[..., None]).flatten(0, 1), x.flatten()), "You set the logits of the visible places to 0"),
+    Natural("14.3", "sentence by sentence", lambda logits, x, hidden: torch.stack(
+        [F.cross_entropy(a[m], b[m]) for a, b, m in zip(logits, x, hidden) if m.any()]).mean(),
+            "You averaged each sentence first"),
+    Natural("14.3", "one loss each", lambda logits, x, hidden: F.cross_entropy(logits[hidden], x[hidden],
+                                                                              reduction="none"),
+            "Return their mean"),
+]
+
+# -- 14.4 shift ------------------------------------------------------------------------------------
+
+
+def attention(q, k):
+    return torch.einsum("qd,kd->qk", q, k) / q.shape[-1] ** 0.5
+
+
+def by_difference(q, k, b_q, b_k):
+    return attention(q + b_q, k + b_k) - attention(q + b_q, k)
+
+
+def by_outer(q, k, b_q, b_k):
+    return torch.outer((q + b_q) @ b_k / q.shape[1] ** 0.5, torch.ones(len(k), dtype=q.dtype))
+
+
+OF_SHIFT = [
+    Natural("14.4", "q alone", lambda q, k, b_q, b_k: attention(q, k + b_k) - attention(q, k),
+            "The queries' bias is left out"),
+    Natural("14.4", "both biases against none", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k) - attention(q, k),
+            "the shift by both biases"),
+    Natural("14.4", "what b_q does", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k) - attention(q, k + b_k),
+            "what the queries' bias does"),
+    Natural("14.4", "k meets its own bias", lambda q, k, b_q, b_k: (k @ b_k / k.shape[1] ** 0.5).expand(len(q), len(k)),
+            "Your shift differs from key to key"),
+    Natural("14.4", "no root of d", lambda q, k, b_q, b_k: (q + b_q) @ (k + b_k).T - (q + b_q) @ k.T,
+            "The scores are not scaled"),
+    Natural("14.4", "scores with the bias", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k),
+            "Subtract those without"),
+    Natural("14.4", "weights", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k).softmax(1)
+            - attention(q + b_q, k).softmax(1), "0 but for rounding"),
+    Natural("14.4", "one a query", lambda q, k, b_q, b_k: (q + b_q) @ b_k / q.shape[1] ** 0.5,
+            "one number for each query"),
+    Natural("14.4", "other way round", lambda q, k, b_q, b_k: -by_difference(q, k, b_q, b_k), "with the bias minus"),
+    Natural("14.4", "keys are rows", lambda q, k, b_q, b_k: attention(k + b_k, q + b_q) - attention(k, q + b_q),
+            "Queries are rows"),
+    Natural("14.4", "keys scale", lambda q, k, b_q, b_k: by_difference(q, k, b_q, b_k) * (q.shape[1] / len(k)) ** 0.5,
+            ""),
+]
+
+# -- 14.5 f_bar ------------------------------------------------------------------------------------
+
+
+def by_three_terms(h_0, h, phi_0, moved):
+    return phi_0 @ h_0.T + phi_0 @ (h - h_0).T + moved @ h_0.T
+
+
+def by_autograd(h_0, h, phi_0, moved):
+    return sum(torch.func.jvp(lambda head, phi: phi @ head.T, (h_0, phi_0), (h - h_0, moved)))
+
+
+OF_TANGENT = [
+    Natural("14.5", "to first order in θ alone", lambda h_0, h, phi_0, moved: (phi_0 + moved) @ h.T,
+            "in place of h₀"),
+    Natural("14.5", "only the head", lambda h_0, h, phi_0, moved: phi_0 @ h.T, "The features move as well"),
+    Natural("14.5", "only the features", lambda h_0, h, phi_0, moved: (phi_0 + moved) @ h_0.T,
+            "The head moves as well"),
+    Natural("14.5", "no f₀", lambda h_0, h, phi_0, moved: phi_0 @ (h - h_0).T + moved @ h_0.T,
+            "That is the move alone"),
+    Natural("14.5", "f₀ twice", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T + phi_0 @ h.T + moved @ h_0.T, "twice"),
+    Natural("14.5", "new head for the features, old for the rest", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T
+            + moved @ h.T, "It is the other way round"),
+    Natural("14.5", "changes times changes", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T + moved @ (h - h_0).T,
+            "the product of the two moves alone"),
+    Natural("14.5", "mean of the heads", lambda h_0, h, phi_0, moved: phi_0 @ h.T + moved @ (h + h_0).T / 2,
+            "the mean of the old and the new head"),
+    Natural("14.5", "features are rows", lambda h_0, h, phi_0, moved: h @ phi_0.T + h_0 @ moved.T,
+            "Sentences are rows"),
+    Natural("14.5", "the start", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T, "what the encoder answered at the start"),
+    Natural("14.5", "moved taken for features at θ", lambda h_0, h, phi_0, moved: phi_0 @ h.T
+            + (moved - phi_0) @ h_0.T, "so φ₀ is not to be subtracted"),
+]
+
+# -- 14.6 cost_of_choosing -------------------------------------------------------------------------
+
+
+def by_draws(right, test, draws):
+    lost = []
+    for sentences in draws:
+        accuracy = right[:, sentences].mean(1)
+        lost.append(test.max() - test[int(accuracy.argmax())])
+    return torch.stack(lost).mean()
+
+
+def by_lists(right, test, draws):
+    best = max(test.tolist())
+    lost = [best - test[max(range(len(test)), key=lambda rank: right[rank, sentences].sum().item())].item()
+            for sentences in draws]
+    return sum(lost) / len(lost)
+
+
+def at(right, test, draws, choose):
+    return (test.max() - test[choose(right[:, draws])].mean()).item()
+
+
+OF_RANK = [
+    Natural("14.6", "the best on test", lambda right, test, draws: (test.max() - test[test.argmax()]).item(),
+            "You chose on the test part"),
+    Natural("14.6", "mean over draws first", lambda right, test, draws: at(
+        right, test, draws, lambda drawn: drawn.mean(2).mean(1).argmax()), "averaged over the draws before you chose"),
+    Natural("14.6", "least accuracy", lambda right, test, draws: at(
+        right, test, draws, lambda drawn: drawn.mean(2).argmin(0)), "the largest is the best"),
+    Natural("14.6", "held-out accuracy of the chosen", lambda right, test, draws: (
+        test.max() - right[:, draws].mean(2).amax(0).mean()).item(), "It flatters"),
+    Natural("14.6", "all held-out sentences", lambda right, test, draws: (
+        test.max() - test[right.mean(1).argmax()]).item(), "You chose once, on all held-out sentences"),
+    Natural("14.6", "not subtracted", lambda right, test, draws: test[right[:, draws].mean(2).argmax(0)].mean().item(),
+            "That is the accuracy that is reached"),
+    Natural("14.6", "negative", lambda right, test, draws: -by_lists(right, test, draws), "The sign is the other way"),
+    Natural("14.6", "how often", lambda right, test, draws: (right[:, draws].mean(2).argmax(0)
+                                                             != test.argmax()).double().mean().item(),
+            "how often another rank"),
+    Natural("14.6", "worst case", lambda right, test, draws: (
+        test.max() - test[right[:, draws].mean(2).argmax(0)].min()).item(), "the unluckiest draw"),
+    Natural("14.6", "axes of the mean", lambda right, test, draws: at(
+        right, test, draws, lambda drawn: drawn.mean(1).argmax(0)), "in place of the sentences of a draw"),
+    Natural("14.6", "in points", lambda right, test, draws: 100 * by_lists(right, test, draws), "in per cent"),
+    Natural("14.6", "second best", lambda right, test, draws: at(
+        right, test, draws, lambda drawn: drawn.mean(2).topk(2, 0).indices[1]), ""),
+]
+
+WRONG = [*OF_PIECES, *OF_MEAN, *OF_LOSS, *OF_SHIFT, *OF_TANGENT, *OF_RANK]
+RIGHT = [
+    Natural("14.1", "a loop with for and else", cut), Natural("14.1", "recursion", lambda w, v: recursive(w, v)),
+    Natural("14.1", "a tuple", lambda w, v: tuple(cut(w, v))),
+    Natural("14.2", "masked_fill", masked_mean), Natural("14.2", "a loop", by_loop),
+    Natural("14.2", "einsum", by_einsum), Natural("14.2", "nanmean", nan_mean),
+    Natural("14.3", "ignore_index", ignoring), Natural("14.3", "a weighted mean", weighted),
+    Natural("14.3", "two loops", by_two_loops), Natural("14.3", "a number", lambda *case: weighted(*case).item()),
+    Natural("14.4", "difference of scores", by_difference), Natural("14.4", "an outer product", by_outer),
+    Natural("14.5", "three terms", by_three_terms), Natural("14.5", "by jvp", by_autograd),
+    Natural("14.6", "a loop over draws", by_draws), Natural("14.6", "without torch", by_lists),
+]
+
+
+@each
+def test_the_solution_passes_also_as_it_is_shown(one):
+    assert check(one.id, one.solution).passed and check(one.id, None, solved=True).passed
+    assert check(one.id, one.teaching).passed and len(inspect.getsource(one.teaching).splitlines()) <= 12
+    copied, text = {}, solution(one.id).text
+    code = compile(text.rsplit("\nIn the library: ", 1)[0], "the cell", "exec", dont_inherit=True)
+    exec(code, copied)  # a learner copies it so
+    assert check(one.id, copied[one.teaching.__name__]).passed
+    assert f"In the library: {one.solution.__module__}.{one.solution.__qualname__}" in text
+
+
+@each
+def test_an_exercise_has_wrong_answers_each_with_its_own_sentence_and_hints(one):
+    assert len({wrong.says for wrong in one.wrong}) == len(one.wrong) >= 10
+    assert len(hint(one.id).text.splitlines()) == len(one.hints) == 3 and one.minutes > 0
+
+
+@pytest.mark.parametrize("one, wrong", MUTANTS)
+def test_each_wrong_answer_is_turned_down_with_its_own_message(one, wrong):
+    result = check(one.id, wrong.answer)
+    assert not result.passed and result.message == wrong.says
+
+
+@pytest.mark.parametrize("one", WRONG, ids=lambda one: f"{one.id} {one.what}")
+def test_a_wrong_answer_is_refused_with_a_sentence_that_helps(one):
+    result = check(one.id, one.answer)
+    assert not result.passed and one.says in result.message
+
+
+@pytest.mark.parametrize("one", RIGHT, ids=lambda one: f"{one.id} {one.what}")
+def test_a_right_answer_in_another_dress_passes_and_runs_in_the_next_cell(one, capsys):
+    assert check(one.id, one.answer).passed, check(one.id, one.answer).message
+    case = KNOWN[one.id].cases()[0]
+    given, expected = mine(one.id, one.answer)(*case), KNOWN[one.id].solution(*case)
+    assert type(given) is type(expected) and "This cell runs your function." in capsys.readouterr().out
+
+
+def test_most_wrong_answers_get_a_sentence_of_their_own():
+    assert {one.id for one in WRONG} == {one.id for one in RIGHT} == set(KNOWN) and len(WRONG) >= 60
+    assert sum(bool(one.says) for one in WRONG) >= 0.9 * len(WRONG)
+
+
+# -- the functions behind them ---------------------------------------------------------------------
+
+def test_the_longest_match_is_how_the_encoder_cuts_words():
+    known = ["un", "##merge", "##able", "a", "##b", "##ab", "ab", "##a"]
+    cutting = pieces.Pieces({piece: number for number, piece in enumerate([*pieces.SPECIAL, *known])})
+    for word in ("unmergeable", "abab", "aab", "unab", "unx", "b", "aaaa"):
+        assert pieces.longest_match(word, known) == cutting.of_word(word), word
+    assert pieces.longest_match("abab", known) == ["ab", "##ab"]
+    assert pieces.longest_match("abab", known, most=1) == ["a", "##b", "##a", "##b"]
+
+
+def test_the_masked_loss_is_what_pretraining_makes_smaller():
+    torch.manual_seed(0)
+    network = TextEncoder(words=20, width=8, blocks=1).double()
+    x = torch.tensor([[4.0, 9.0, 17.0, 5.0], [6.0, 3.0, 0.0, 0.0]]).double()
+    loss = losses.of(losses.MASKED_WORDS, torch.arange(1))
+    expected = loss.measure(*loss.ask(network, x, None, torch.Generator().manual_seed(1)))
+    seen, hidden = losses.hidden(x, torch.Generator().manual_seed(1))
+    everywhere = torch.ones_like(hidden)
+    logits = network.guesses(seen, everywhere).view(2, 4, 20)
+    torch.testing.assert_close(masked.masked_loss(logits, x, hidden), expected)
+    with pytest.raises(ValueError, match="hidden must be True"):
+        masked.masked_loss(logits, x, ~everywhere)
+
+
+def test_a_bias_of_keys_changes_scores_but_no_weights_and_has_no_gradient():
+    generator = torch.Generator().manual_seed(0)
+    q, k, v, b_q, b_k = (torch.randn(shape, generator=generator, dtype=torch.float64)
+                         for shape in ((5, 4), (3, 4), (3, 4), (4,), (4,)))
+    b_q, b_k = b_q.requires_grad_(), b_k.requires_grad_()
+    with_it, without = keys.scores(q, k, b_q, b_k), keys.scores(q, k, b_q, torch.zeros(4).double())
+    torch.testing.assert_close(keys.shift(q, k, b_q, b_k), with_it - without)
+    assert (with_it - without).abs().min() > 1e-3
+    torch.testing.assert_close(with_it.softmax(1), without.softmax(1))
+    (with_it.softmax(1) @ v).square().sum().backward()
+    assert b_k.grad.abs().max() < 1e-14 < 1e-3 < b_q.grad.abs().max()
+
+
+def test_the_tangent_of_a_head_and_an_encoder_is_the_tangent_of_the_network():
+    torch.manual_seed(0)
+    network = TextEncoder(words=12, width=8, blocks=1, length=5).double()
+    x = torch.tensor([[4.0, 9.0, 5.0], [6.0, 3.0, 0.0]]).double()
+    start = {key: tensor.detach().clone() for key, tensor in network.named_parameters()}
+    end = {key: tensor + 0.3 * torch.randn_like(tensor) for key, tensor in start.items()}
+    step = {key: end[key] - tensor for key, tensor in start.items()}
+
+    def features(state):
+        return torch.func.functional_call(Pooled(network), {f"network.{key}": value for key, value in state.items()},
+                                          (x,))
+
+    with sdpa_kernel(SDPBackend.MATH):  # torch's fused attention has no forward derivative
+        phi_0, moved = torch.func.jvp(features, (start,), (step,))
+        expected = tangent_of_module(network, x)(end)
+    seen = probing.linearised(start["head.weight"], end["head.weight"], phi_0, moved) + end["head.bias"]
+    torch.testing.assert_close(seen, expected)
+    assert not torch.allclose(seen, torch.func.functional_call(network, end, (x,)), atol=0.01)
+
+
+class Pooled(torch.nn.Module):
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x):
+        return self.network.features(x)["pooled"]
+
+
+def test_the_cost_of_choosing_falls_with_the_number_of_sentences_and_is_0_where_the_choice_is_clear():
+    generator = torch.Generator().manual_seed(0)
+    test = torch.tensor([0.5, 0.6, 0.55])
+    right = (torch.rand(3, 2000, generator=generator) < test[:, None]).double()
+
+    def cost(count):
+        return choosing.cost_of_choosing(right, test, torch.randint(2000, (300, count), generator=generator))
+
+    few, many = cost(20), cost(500)
+    assert 0 < many < 0.5 * few < 0.05
+    clear = torch.tensor([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    assert choosing.cost_of_choosing(clear, test, torch.zeros(4, 5, dtype=torch.int64)) == 0
+
+
+@pytest.mark.parametrize("test, draws, named", [
+    (torch.ones(2), torch.zeros(4, 5, dtype=torch.int64), "right has 3 ranks, and test has the shape"),
+    (torch.ones(3), torch.zeros(0, 5, dtype=torch.int64), "draws must hold at least one sentence each"),
+    (torch.ones(3), torch.zeros(4, 0, dtype=torch.int64), "draws must hold at least one sentence each")])
+def test_ranks_that_do_not_fit_and_empty_draws_are_refused(test, draws, named):
+    with pytest.raises(ValueError, match=named):
+        choosing.cost_of_choosing(torch.ones(3, 6), test, draws)
