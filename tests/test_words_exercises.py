@@ -401,6 +401,13 @@ def test_the_longest_match_is_how_the_encoder_cuts_words():
     assert pieces.longest_match("abab", known, most=1) == ["a", "##b", "##a", "##b"]
 
 
+def test_no_piece_is_given_back():
+    known = ["un", "unm", "##merge", "##able"]
+    assert pieces.longest_match("unmergeable", known) == ["[UNK]"]
+    assert pieces.longest_match("unmergeable", [piece for piece in known if piece != "unm"]) == [
+        "un", "##merge", "##able"]
+
+
 def test_the_masked_loss_is_what_pretraining_makes_smaller():
     torch.manual_seed(0)
     network = TextEncoder(words=20, width=8, blocks=1).double()
@@ -426,6 +433,25 @@ def test_a_bias_of_keys_changes_scores_but_no_weights_and_has_no_gradient():
     torch.testing.assert_close(with_it.softmax(1), without.softmax(1))
     (with_it.softmax(1) @ v).square().sum().backward()
     assert b_k.grad.abs().max() < 1e-14 < 1e-3 < b_q.grad.abs().max()
+
+
+def test_adamw_makes_steps_of_the_rounding_of_a_gradient():
+    """Tiny ones in float64, because AdamW adds 1e-8 to the size that it divides by."""
+    for dtype, most in ((torch.float64, 1e-10), (torch.float32, 1e-3)):
+        generator = torch.Generator().manual_seed(0)
+        q, k, v = (torch.randn(6, 16, generator=generator).to(dtype) for _ in range(3))
+        b_q, b_k = (torch.zeros(16, dtype=dtype, requires_grad=True) for _ in range(2))
+        optimiser = torch.optim.AdamW([b_q, b_k], lr=1e-3)
+        (keys.scores(q, k, b_q, b_k).softmax(1) @ v).square().mean().backward()
+        optimiser.step()
+        assert 0 < b_k.abs().max() < most and b_q.abs().max() > 0.9e-3
+
+
+def test_behind_a_head_of_zeros_the_tangent_does_not_see_the_features_move():
+    generator = torch.Generator().manual_seed(0)
+    h, phi_0, moved = (torch.randn(4, 4, generator=generator) for _ in range(3))
+    assert torch.equal(probing.linearised(0 * h, h, phi_0, moved), probing.linearised(0 * h, h, phi_0, 0 * moved))
+    assert not torch.allclose(probing.linearised(h, h, phi_0, moved), probing.linearised(h, h, phi_0, 0 * moved))
 
 
 def test_the_tangent_of_a_head_and_an_encoder_is_the_tangent_of_the_network():
