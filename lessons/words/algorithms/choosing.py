@@ -22,5 +22,5 @@ def cost_of_choosing(right: Float[Tensor, "ranks sentences"], test: Float[Tensor
         raise ValueError(f"right has {len(right)} ranks, and test has the shape {tuple(test.shape)}: one number a rank")
     if not draws.numel():
         raise ValueError("draws must hold at least one sentence each")
-    chosen = right[:, draws].mean(2).argmax(0)
-    return (test.max() - test[chosen].mean()).item()
+    best_of_draw = right[:, draws].mean(2).argmax(0)
+    return (test.max() - test[best_of_draw].mean()).item()

@@ -87,8 +87,8 @@ def f_bar(h_0, h, phi_0, moved):
 
 def cost_of_choosing(right, test, draws):
     accuracy = right[:, draws].mean(2)
-    chosen = accuracy.argmax(0)
-    return (test.max() - test[chosen].mean()).item()
+    best_of_draw = accuracy.argmax(0)
+    return (test.max() - test[best_of_draw].mean()).item()
 
 
 # -- exercises -------------------------------------------------------------------------------------
@@ -260,8 +260,8 @@ RANK = Exercise(
     ],
     hints=["right[:, draws] is (ranks, draws, sentences in a draw). Its mean over the last axis is the accuracy of "
            "every rank on every draw.",
-           ".argmax(0) says which rank each draw chooses, and test[chosen] what it is worth.",
-           "test.max() - test[chosen].mean()"],
+           ".argmax(0) says which rank is best on each draw. Look up their accuracies in test.",
+           "test.max() - test[best_of_draw].mean()"],
     praise="The best rank on the test part was itself chosen there, so the true cost is a little smaller. What counts "
            "is how it falls with the number of sentences.")
 

@@ -54,34 +54,34 @@ def _split(ends=_longest_first, first="", inside="##", write=lambda piece, start
     """A word cut from its beginning on, in another order of ends, with other marks, or going on where no piece does:
     stuck(pieces) changes the list and says whether to go on."""
     def answer(word, vocabulary):
-        found, start = [], 0
+        parts, start = [], 0
         while start < len(word):
             begin = inside if start else first
             end = next((end for end in ends(start, len(word)) if begin + word[start:end] in vocabulary), None)
             if end is not None:
-                found.append(write(begin + word[start:end], start))
+                parts.append(write(begin + word[start:end], start))
             elif stuck is None:
                 return ["[UNK]"]
-            elif not stuck(found):
-                return found
+            elif not stuck(parts):
+                return parts
             start = end or start + 1
-        return found
+        return parts
     return answer
 
 
-def _unknown_and_on(found):
-    found.append("[UNK]")
+def _unknown_and_on(parts):
+    parts.append("[UNK]")
     return True
 
 
-def _unknown_and_stop(found):
-    found.append("[UNK]")
+def _unknown_and_stop(parts):
+    parts.append("[UNK]")
     return False
 
 
-def _one_unknown_a_gap(found):
-    if found[-1:] != ["[UNK]"]:
-        found.append("[UNK]")
+def _one_unknown_a_gap(parts):
+    if parts[-1:] != ["[UNK]"]:
+        parts.append("[UNK]")
     return True
 
 
@@ -103,33 +103,33 @@ def _fewest(word, vocabulary):
 
 
 def _from_the_end(word, vocabulary):
-    found, end = [], len(word)
+    parts, end = [], len(word)
     while end:
         start = next((start for start in range(end) if ("##" if start else "") + word[start:end] in vocabulary), None)
         if start is None:
             return ["[UNK]"]
-        found.insert(0, ("##" if start else "") + word[start:end])
+        parts.insert(0, ("##" if start else "") + word[start:end])
         end = start
-    return found
+    return parts
 
 
 def _longest_anywhere(word, vocabulary, start=0, stop=None):
     """The longest piece wherever it is, and then what stands before and behind it."""
     stop = len(word) if stop is None else stop
     for size in range(stop - start, 0, -1):
-        for here in range(start, stop - size + 1):
-            if (piece := ("##" if here else "") + word[here:here + size]) in vocabulary:
-                before = _longest_anywhere(word, vocabulary, start, here)
-                behind = _longest_anywhere(word, vocabulary, here + size, stop)
+        for begin in range(start, stop - size + 1):
+            if (piece := ("##" if begin else "") + word[begin:begin + size]) in vocabulary:
+                before = _longest_anywhere(word, vocabulary, start, begin)
+                behind = _longest_anywhere(word, vocabulary, begin + size, stop)
                 parts = [*before, piece, *behind]
                 return ["[UNK]"] if "[UNK]" in parts else parts
     return ["[UNK]"] if start < stop else []
 
 
 def _every_start(word, vocabulary):
-    found = [next(iter(piece for piece in _begun(word, start) if piece in vocabulary), None)
+    parts = [next(iter(piece for piece in _begun(word, start) if piece in vocabulary), None)
              for start in range(len(word))]
-    return [piece for piece in found if piece] or ["[UNK]"]
+    return [piece for piece in parts if piece] or ["[UNK]"]
 
 
 def _begun(word, start):
@@ -186,15 +186,15 @@ def _mean_of_sentences(logits, x, hidden):
 # -- the solutions that are shown ------------------------------------------------------------------
 
 def longest_match(word, vocabulary):
-    found, start = [], 0
+    parts, start = [], 0
     while start < len(word):
         begin = "##" if start else ""
         ends = [end for end in range(len(word), start, -1) if begin + word[start:end] in vocabulary]
         if not ends:
             return ["[UNK]"]
-        found.append(begin + word[start:ends[0]])
+        parts.append(begin + word[start:ends[0]])
         start = ends[0]
-    return found
+    return parts
 
 
 def mean_of_words(h, x):
@@ -236,10 +236,10 @@ PIECES = Exercise(
         Wrong(_split(stuck=_unknown_and_stop),
               "Your [UNK] stands for the rest of the word, and the pieces before it stay. In BERT the whole word is "
               "[UNK] then: return this alone."),
-        Wrong(_split(stuck=lambda found: True),
+        Wrong(_split(stuck=lambda parts: True),
               "You skip a letter that no piece has. Then two different words can get the same pieces. The whole word "
               "is [UNK] instead."),
-        Wrong(_split(stuck=lambda found: False),
+        Wrong(_split(stuck=lambda parts: False),
               "You stop at a letter that no piece has, and return the pieces before it. The whole word is [UNK] "
               "instead."),
         Wrong(lambda word, vocabulary: [] if longest_match(word, vocabulary) == ["[UNK]"]
@@ -278,7 +278,7 @@ PIECES = Exercise(
               "You list all pieces that are in the word, so they overlap. Take one at a time, and begin the next where "
               "it ended."),
         Wrong(_on_split(" ".join), "The pieces are right, but they are one string. Return a list of them."),
-        Wrong(_on_split(lambda found: found[::-1]), "Your pieces stand from the last to the first: turn the list."),
+        Wrong(_on_split(lambda parts: parts[::-1]), "Your pieces stand from the last to the first: turn the list."),
     ],
     hints=["Keep the place where the next piece begins, and move it to where the piece ended.",
            "From there, try the whole rest of the word first, then one letter less each time. Behind the first piece, "
