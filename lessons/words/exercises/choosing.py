@@ -105,9 +105,9 @@ KEYS = Exercise(
               "same along a row, and differs from query to query."),
         Wrong(lambda q, k, b_q, b_k: ((k + b_k) @ b_q / q.shape[1] ** 0.5)[None].repeat(len(q), 1),
               "That is what the queries' bias does. Its shift differs from key to key, so this bias does change the "
-              "weights. Asked is what b_k does."),
+              "weights. The question is what b_k does."),
         Wrong(lambda q, k, b_q, b_k: (k @ b_q / q.shape[1] ** 0.5)[None].repeat(len(q), 1),
-              "That is what the queries' bias does, without b_k. Asked is what the keys' bias does."),
+              "That is what the queries' bias does, without b_k. The question is what the keys' bias does."),
         Wrong(lambda q, k, b_q, b_k: _scores(q, k, b_q, b_k) - _scores(q, k),
               "That is the shift by both biases. Keep b_q in both scores, so that only b_k makes the difference."),
         Wrong(_of_queries(lambda q, b_q, b_k, d: (q + b_q) @ b_k),
@@ -118,7 +118,7 @@ KEYS = Exercise(
               "√d is the root of how many numbers a query has, q.shape[1], not of how many queries there are."),
         Wrong(lambda q, k, b_q, b_k: _scores(q, k, b_q, b_k),
               "Those are the scores with the bias. Subtract those without b_k."),
-        Wrong(lambda q, k, b_q, b_k: _scores(q, k, b_q), "Those are the scores without b_k. Asked is what b_k adds."),
+        Wrong(lambda q, k, b_q, b_k: _scores(q, k, b_q), "Those are the scores without b_k. Return what b_k adds."),
         Wrong(lambda q, k, b_q, b_k: _scores(q, k, b_q) - _scores(q, k, b_q, b_k),
               "The sign is the other way round: with the bias minus without it."),
         Wrong(lambda q, k, b_q, b_k: _scores(q, k, b_q, b_k).softmax(1) - _scores(q, k, b_q).softmax(1),
@@ -220,8 +220,8 @@ RANK = Exercise(
               "chosen rank has on the test part."),
         Wrong(lambda right, test, draws: (right[:, draws].mean(2).max(0).values.mean()
                                           - test[_chosen(right, draws)].mean()).item(),
-              "That is how much the held-out accuracy of the chosen rank flatters. Asked is how much the choice loses "
-              "on the test part against the best rank there."),
+              "That is how much the held-out accuracy of the chosen rank flatters. Return how much the choice loses on "
+              "the test part, compared with the best rank there."),
         Wrong(_of_chosen(lambda test, chosen: test[chosen].mean()),
               "That is the accuracy that is reached. Subtract it from the best on the test part."),
         Wrong(_of_chosen(lambda test, chosen: test[chosen].mean() - test.max()),
@@ -244,9 +244,9 @@ RANK = Exercise(
         Wrong(_lost(lambda right, test, draws: right[:, draws].mean(2).argmax(1)),
               "You looked for the best draw of each rank. Look for the best rank of each draw: the first axis."),
         Wrong(_of_chosen(lambda test, chosen: (chosen != test.argmax()).double().mean()),
-              "That is how often another rank than the best is chosen. Asked is how much accuracy that costs."),
+              "That is how often another rank than the best is chosen. Return how much accuracy that costs."),
         Wrong(_of_chosen(lambda test, chosen: (chosen == test.argmax()).double().mean()),
-              "That is how often the best rank is chosen. Asked is how much accuracy the other choices cost."),
+              "That is how often the best rank is chosen. Return how much accuracy the other choices cost."),
         Wrong(_of_chosen(lambda test, chosen: test.max() - test[chosen.double().mean().round().long()]),
               "You averaged the ranks that were chosen. Average the accuracies that they have on the test part."),
         Wrong(_of_chosen(lambda test, chosen: test.max() - test[chosen.mode().values]),
@@ -256,7 +256,7 @@ RANK = Exercise(
         Wrong(lambda right, test, draws: (test.max() - test.mean()).item(),
               "That is what you lose if you choose blindly. Let each draw choose."),
         Wrong(_of_chosen(lambda test, chosen: test[chosen].std()),
-              "That is the standard deviation over the draws. Asked is the mean of what is lost."),
+              "That is the standard deviation over the draws. Return the mean of what is lost."),
     ],
     hints=["right[:, draws] is (ranks, draws, sentences in a draw). Its mean over the last axis is the accuracy of "
            "every rank on every draw.",

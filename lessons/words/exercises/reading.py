@@ -295,8 +295,8 @@ MEAN = Exercise(
               "Padding is counted. A short sentence then depends on how long the longest one in its batch is. Leave "
               "the places out where x is 0."),
         Wrong(_of_words(lambda h, count: h.mean(1)),
-              "You set the padding to 0 but divide by the length of the row. Divide by the number of words: a "
-              "short sentence would be shorter in every direction."),
+              "You set the padding to 0 but divide by the length of the row, which makes the vectors of short "
+              "sentences too short. Divide by the number of words."),
         Wrong(_of_words(lambda h, count: h.sum(1)),
               "That is the sum of the words' vectors, which grows with the sentence. Divide by the number of words."),
         Wrong(lambda h, x: h.sum(1) / (x != 0).sum(1, keepdim=True),
@@ -323,7 +323,7 @@ MEAN = Exercise(
         Wrong(_of_words(lambda h, count: h.sum(1) / count.sqrt()),
               "You divide by the root of the number of words. A mean is divided by the number itself."),
         Wrong(_of_words(lambda h, count: h.sum(1, keepdim=True) / count[..., None]),
-              "Right numbers, but the axis of the places is still there: (sentences, width) is asked."),
+              "Right numbers, but the axis of the places is still there. Return (sentences, width)."),
         Wrong(lambda h, x: (h * x[..., None]).sum(1) / x.sum(1, keepdim=True),
               "You weight each vector with the number of its word. These numbers are only names: a word counts once, "
               "whatever its number is."),
