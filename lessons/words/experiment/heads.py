@@ -113,8 +113,8 @@ def own_task(name: str, settings: Settings) -> Task:
     """A task's first training sentences, and test sentences of the half that figures are reported on."""
     first, last = data.sentences.outputs(name)
     train, test = (data.load("sentences", split, task=name) for split in ("train", "test"))
-    kept, size = slice(1, 2 * settings.sentences, 2), settings.size
-    return Task(train.x[:size], train.y[:size] - first, test.x[kept], test.y[kept] - first, last - first)
+    half, size = slice(1, 2 * settings.sentences, 2), settings.size
+    return Task(train.x[:size], train.y[:size] - first, test.x[half], test.y[half] - first, last - first)
 
 
 def task_of_pieces(name: str, pieces: minilm.Pieces, settings: Settings) -> Task:
@@ -209,10 +209,10 @@ class Seen:
         f = tuning.under(after, each(partial(net.features, theta), self.task.x_test)).double()
         f_0 = tuning.under(before, self.h_0).double()
         linear = tuning.linear_answers(before, after, self.h_0, dh).double()
-        changed, own = net.changed(theta), net.encoder.weights
+        changed, weights = net.changed(theta), net.encoder.weights
         distance = (theta - net.start).norm()
         numbers = {"distance": distance, "share": distance / net.start.norm(),
-                   "moved": norm(subtract(changed, {key: own[key] for key in changed})) / norm(own),
+                   "moved": norm(subtract(changed, {key: weights[key] for key in changed})) / norm(weights),
                    "gap": gap(f, linear), "move": gap(f, f_0),
                    "product_gap": gap(f, tuning.under(after, self.h_0 + dh).double()),
                    "kl": F.kl_div(linear.log_softmax(1), f.log_softmax(1), log_target=True, reduction="batchmean"),
@@ -250,11 +250,11 @@ def stopped_early(sweep: xarray.Dataset, lam: float, **where) -> float:
     Args:
         where: task, rank and head.
     """
-    one = sweep.sel(path=PULLED, **where)
-    end = one.sel(lam=0.0)
-    far = [0.0, *one.early_distance.values, end.distance.item()]
-    bent = [0.0, *(one.early_gap / one.early_move).values, (end.gap / end.move).item()]
-    return float(np.interp(one.distance.sel(lam=lam).item(), far, bent, right=np.nan))
+    pulled = sweep.sel(path=PULLED, **where)
+    end = pulled.sel(lam=0.0)
+    far = [0.0, *pulled.early_distance.values, end.distance.item()]
+    bent = [0.0, *(pulled.early_gap / pulled.early_move).values, (end.gap / end.move).item()]
+    return float(np.interp(pulled.distance.sel(lam=lam).item(), far, bent, right=np.nan))
 
 
 def source() -> Source:
