@@ -4,7 +4,22 @@ import base64
 
 import pytest
 
-from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
+from lessons.kit.view import (
+    Axis,
+    Chart,
+    Frame,
+    Handle,
+    Letters,
+    Line,
+    Reference,
+    View,
+    chips,
+    key,
+    lettered,
+    slider,
+    typed,
+    view,
+)
 from lessons.kit.view.widget import MODULE
 from tools import lab, pictures
 
@@ -129,21 +144,26 @@ def test_what_a_notebook_keeps_is_shown_where_it_was_saved_at_a_setting_whose_nu
     assert not page.get_by_text("This setting waits for the notebook’s kernel").count()
 
 
+def run_in_lab(page, address, name, sources):
+    """Run a notebook of these cells in JupyterLab; returns its views."""
+    cells = [{"cell_type": "code", "id": f"cell-{number}", "metadata": {}, "outputs": [], "execution_count": None,
+              "source": source} for number, source in enumerate(sources)]
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    page.goto(address.format(name=""))
+    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
+    page.evaluate("([name, content]) => window.jupyterapp.serviceManager.contents.save(`notebooks/${name}`, "
+                  "{type: 'notebook', format: 'json', content})", [name, notebook])
+    assert lab.run_all(page, address, name) == 0
+    return lab.views(page)
+
+
 TWICE = ("from lessons.interference.panels import toy\npanel = toy.interference()\npanel", "panel")
 
 
 def test_two_views_of_one_panel_move_together_and_move_in_a_notebook_that_is_opened_again(lab_and_browser, page):
-    cells = [{"cell_type": "code", "id": f"cell-{number}", "metadata": {}, "outputs": [], "execution_count": None,
-              "source": source} for number, source in enumerate(TWICE)]
-    kernel = {"name": "python3", "display_name": "Python 3"}
-    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     address = lab_and_browser[0].format(name="twice.ipynb")
-    page.goto(lab_and_browser[0].format(name=""))
-    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
-    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/twice.ipynb', "
-                  "{type: 'notebook', format: 'json', content})", notebook)
-    assert lab.run_all(page, lab_and_browser[0], "twice.ipynb") == 0
-    one, other = lab.views(page)
+    one, other = run_in_lab(page, lab_and_browser[0], "twice.ipynb", TWICE)
     lab.press(page, one, ["End"])
     lab.until(page, "the other view", "([one, other]) => one.dataset.shown === other.dataset.shown",
               [one.element_handle(), other.element_handle()])
@@ -163,3 +183,112 @@ def test_two_views_of_one_panel_move_together_and_move_in_a_notebook_that_is_ope
         chip.evaluate("(chip) => chip.click()")
         view.get_by_text("This setting waits for the notebook’s kernel").wait_for()
         assert again.errors == []
+
+
+TYPED = ("""
+import time
+from lessons.kit.view import Axis, Bars, Chart, Frame, View, slider, typed
+
+drawn = []
+
+def draw(alpha, sentence):
+    drawn.append(sentence)
+    time.sleep(1.2 * sentence.startswith("slow"))
+    return Frame(f"“{sentence}” at {alpha}", ", ".join(drawn[-4:]), {"letters": [len(sentence), alpha]})
+
+panel = View({"alpha": slider("α", [0, 1], 0), "sentence": typed("Type a sentence", ("ready one", "ready two"))},
+             [Chart(Axis("x", -0.5, 1.5), Axis("letters", 0, 500), (Bars("letters", "merged", x=(0, 1)),))], draw)
+panel""",)
+ENTERED = """async (field, texts) => { for (const text of texts) {
+    field.value = text;
+    field.dispatchEvent(new Event("input"));
+    await new Promise((done) => setTimeout(done, 40)); } }"""
+TITLE = "([view, title]) => view.shadowRoot.querySelector('.title').textContent === title"
+
+
+def test_a_sentence_is_typed_in_the_notebook_and_python_answers(lab_and_browser, page):
+    view, = run_in_lab(page, lab_and_browser[0], "typed.ipynb", TYPED)
+    field = view.get_by_role("textbox", name="Type a sentence")
+
+    def reads(title):
+        lab.until(page, title, TITLE, [view.element_handle(), title])
+
+    assert field.input_value() == "ready one"
+    evil = "<img src=x onerror='window.ran = 1'> 🦉 雪"
+    field.fill(evil)
+    reads(f"“{evil}” at 0")
+    assert not view.locator("img").count() and not page.evaluate("() => window.ran")
+    assert not view.locator(".chip input:checked").count()
+    view.get_by_role("slider", name="α").focus()
+    page.keyboard.press("End")
+    reads(f"“{evil}” at 1")
+    field.press("Control+a")
+    field.press_sequentially("as b typed")  # letters are keys of the notebook, too
+    reads("“as b typed” at 1")
+    field.evaluate(ENTERED, ["q", "qu", "quick"])
+    reads("“quick” at 1")
+    for text in ("slow 1", "slow 2", "slow 3"):
+        field.evaluate(ENTERED, [text])
+        page.wait_for_timeout(300)
+    reads("“slow 3” at 1")
+    told = lab.says(view)
+    assert told.endswith("as b typed, quick, slow 1, slow 3"), "it asks at a rest, and behind an answer for the newest"
+    field.fill("slow")
+    page.wait_for_timeout(300)
+    field.press_sequentially(30 * " on", delay=20)  # meanwhile comes the answer
+    reads(f"“slow{30 * ' on'}” at 1")
+    field.fill(" ")
+    reads("Type a sentence, or choose one")
+    field.fill(600 * "a")
+    reads(f"“{500 * 'a'}” at 1")
+    assert len(field.input_value()) == 500
+    assert view.get_by_text("Only the first 500 letters are used.").count() == 1
+    view.get_by_label("ready two").check(force=True)
+    reads("“ready two” at 1")
+    assert field.input_value() == "ready two" and not view.get_by_text("Only the first 500").count()
+
+
+SAYS = "It was\na  <b>$5</b> 🦉 theconstitutionalgovernmentofpeople"
+CONTRASTS = """() => {
+    const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+    const light = (colour) => {
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => part / 255)
+            .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05; };
+    return [...document.querySelector("#view").shadowRoot.querySelectorAll(".text .a, .text .b")].map((letter) => {
+        const {color, backgroundColor} = getComputedStyle(letter), [ink, ground] = [color, backgroundColor].map(light);
+        return Math.max(ink, ground) / Math.min(ink, ground); }); }"""
+CUT = """() => { const view = document.querySelector("#view"), {right} = view.getBoundingClientRect();
+    const parts = [...view.shadowRoot.querySelectorAll(".text span, .head span, .chip, .note")];
+    return document.documentElement.scrollWidth > innerWidth
+        || parts.some((node) => node.getBoundingClientRect().right > right); }"""
+
+
+@pytest.mark.parametrize("width", [1120, 400])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_saved_page_has_ready_sentences_and_letters_that_are_read_on_their_colours(page, tmp_path, width, theme):
+    letters = Letters("said", ends=("a president", "Shakespeare"))
+    values = [-1 + 2 * place / (len(SAYS) - 1) for place in range(len(SAYS))]
+
+    def draw(sentence):
+        return Frame(f"“{sentence}”", letters.said(SAYS, values), {"said": (SAYS, values)})
+    made = View({"sentence": typed("Type a sentence", {"one": "ready one", "two": "ready two"})},
+                [lettered(letters, "who would rather have written a letter", height=120)], draw)
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(made.set(sentence="<i>mine</i>").save_html(tmp_path / "view.html").as_uri())
+    assert page.locator(".title").inner_text() == "“<i>mine</i>”" and not page.get_by_role("textbox").count()
+    assert page.locator(".chip").all_inner_texts() == ["one", "two", "<i>mine</i>"]
+    assert page.get_by_text("To type a sentence of your own, open this panel in its notebook.").is_visible()
+    page.get_by_label("two").check(force=True)
+    assert page.locator(".title").inner_text() == "“ready two”"
+    assert page.locator(".lettered .text").evaluate("(text) => text.textContent") == SAYS.replace("\n", "¶\n")
+    contrasts = page.evaluate(CONTRASTS)
+    assert len(contrasts) >= len(SAYS) - 1 and min(contrasts) >= 4.5
+    assert not page.evaluate(CUT)
+    page.get_by_role("button", name="All numbers").click()
+    rows = page.locator("tbody tr").all_inner_texts()
+    assert rows[:3] == ["I\t−1.00", f"t\t−{-values[1]:.2f}", f"space\t−{-values[2]:.2f}"] and len(rows) == len(SAYS)
+    page.emulate_media(color_scheme=None)

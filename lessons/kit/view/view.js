@@ -124,7 +124,7 @@ text.value { fill: var(--ink); font-size: calc(15px * var(--k)); paint-order: st
 .chips { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin: 10px 0 0; padding: 0; border: 0; min-width: 0; }
 select { font: inherit; font-size: calc(15px * var(--k)); color: var(--ink); background: var(--surface); border: 1px solid var(--border); border-radius: 8px; padding: 5px 10px; max-width: 100%; }
 select:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
-.chips .legend { float: left; padding: 0; margin-right: 10px; font-size: calc(15px * var(--k)); color: var(--ink-2); }
+.typed .legend, .chips .legend { float: left; padding: 0; margin-right: 10px; font-size: calc(15px * var(--k)); color: var(--ink-2); }
 .tries { display: flex; gap: 14px; margin: 12px 0 0; padding: 0; border: 0; min-width: 0; font-size: calc(15px * var(--k)); }
 .tries .legend { float: left; padding: 0; color: var(--ink-2); }
 .tries .list { display: flex; flex-wrap: wrap; gap: 2px 22px; }
@@ -134,7 +134,7 @@ select:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 .try:has(input:checked) { color: var(--ink-3); }
 .narrow .try { min-height: 44px; align-items: center; }
 .typed { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: baseline; margin-top: 14px; }
-.typed textarea { flex: 1 1 20em; min-width: 0; max-width: 46em; min-height: calc(36px * var(--k)); padding: 4px 10px; font: inherit; color: var(--ink); background: var(--surface); border: 1px solid var(--ink-3); border-radius: 6px; resize: none; field-sizing: content; overflow-wrap: anywhere; }
+.typed textarea { flex: 1 1 20em; min-width: 0; max-width: 46em; min-height: calc(36px * var(--k)); max-height: 9em; padding: 4px 10px; font: inherit; color: var(--ink); background: var(--surface); border: 1px solid var(--ink-3); border-radius: 6px; resize: none; field-sizing: content; overflow-wrap: anywhere; }
 .note { margin: 4px 0 0; font-size: calc(15px * var(--k)); color: var(--ink-2); }
 .note:empty { display: none; }
 .chip { position: relative; display: inline-flex; align-items: center; min-height: calc(32px * var(--k)); padding: 0 calc(13px * var(--k)); border: 1px solid var(--border); border-radius: calc(16px * var(--k)); font-size: calc(15px * var(--k)); color: var(--ink-2); cursor: pointer; }
