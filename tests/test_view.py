@@ -456,6 +456,8 @@ def test_letters_go_to_the_page_with_their_values_and_have_words_for_who_does_no
 def test_letters_without_a_value_each_are_refused(text, values, says):
     with pytest.raises(ValueError, match=re.escape(says)):
         spoken(text, values)
+    with pytest.raises(ValueError, match=re.escape("the mark 'said' takes (text, values), not [1, 0]")):
+        rows_of(SAID, [1, 0])
 
 
 def test_letters_have_a_chart_of_their_own():

@@ -364,7 +364,7 @@ def rows_of(mark: Mark, numbers) -> list[list[float | None] | str] | str:
     if isinstance(mark, Image):
         return png_of(mark, numbers)
     if isinstance(mark, Letters):
-        return _letters_of(mark, *numbers)
+        return _letters_of(mark, numbers)
     array = np.asarray(numbers, dtype=float)
     rows = np.atleast_2d(array)
     if mark.kind in ("line", "reference"):
@@ -374,7 +374,10 @@ def rows_of(mark: Mark, numbers) -> list[list[float | None] | str] | str:
     return [[_short(value) for value in row] for row in rows]
 
 
-def _letters_of(mark, text, values):
+def _letters_of(mark, numbers):
+    if len(numbers) != 2 or not isinstance(numbers[0], str):
+        raise ValueError(f"the mark {mark.name!r} takes (text, values), not {numbers!r:.80}")
+    text, values = numbers
     array = np.asarray(values, dtype=float)
     if array.shape != (len(text),):
         raise ValueError(f"the mark {mark.name!r} takes a text and a value for each of its {len(text)} letters, not "
