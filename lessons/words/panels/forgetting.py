@@ -1,0 +1,92 @@
+"""A task vector taken away from the pretrained text encoder: what its own task loses, and what the others lose."""
+import numpy as np
+import xarray
+
+from lessons.kit.noise import Difference, with_reach
+from lessons.kit.page import said
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Spots, chips, key, slider, view
+from lessons.words.panels import networks
+from lessons.words.panels.networks import is_more
+
+EFFECTS = ("its own task", "the others")  # as the sweep calls them
+OPENS = "question"  # where it is there
+_ALT = """
+    θ₀ − λτ with τ of {task}, λ = {lam:g}: accuracy on {task} {mine:.3f} (θ₀ {mine_before:.3f}), mean of the other
+    {others_count} tasks {others:.3f} (θ₀ {others_before:.3f}). Points that a task loses by its own vector: {lost}; that
+    the others lose by it: {lost_others}."""
+
+
+@view
+def forgetting(sweep: xarray.Dataset):
+    """Left, accuracy of θ₀ − λτ_t on its own task and on the others against λ; right, the points that both lose at
+    this λ, for every task. A press on one of these chooses it. The sweep is that of `experiment.lines`.
+
+    Controls: lam, task.
+    """
+    lams, tasks, count = list(map(float, sweep.lam.values)), names(sweep.task), networks.sentences(sweep)
+    curves = sweep.taken.sel(effect=list(EFFECTS)).transpose("task", "effect", "lam").values
+    lost, rows = 100 * (curves[:, :, :1] - curves), np.arange(len(tasks))[::-1]
+
+    def draw(lam, task):
+        row, step = tasks.index(task), position(lams, lam, "lam")
+        mine, others = curves[row]
+        counts = count, count * (len(tasks) - 1)
+        is_shown = rows == rows[row]
+        values = {"mine": mine, "others": others, "sure of mine": with_reach(mine, counts[0])[1:],
+                  "sure of others": with_reach(others, counts[1])[1:],
+                  "each by its own": (lost[:, 0, step], rows), "the others by it": (lost[:, 1, step], rows),
+                  "this task": (np.where(is_shown, lost[:, 0, step], np.nan), rows)}
+        listed = (", ".join(f"{name} {value:.1f}" for name, value in zip(tasks, lost[:, effect, step]))
+                  for effect in range(2))
+        alt = said(_ALT, task=task, lam=lam, mine=mine[step], mine_before=mine[0], others=others[step],
+                   others_before=others[0], others_count=len(tasks) - 1,
+                   **dict(zip(("lost", "lost_others"), listed)))
+        about = key(("merged", f"θ₀ without the task vector of {task}, on {task}"), ("", "grey: on the others"),
+                    ("", "right: what each task loses by its own vector; small dots: what the others lose by it"))
+        finding = finding_of_taking_away(task, (mine[0], mine[step]), (others[0], others[step]), *counts)
+        return Frame(finding, alt, values, about)
+
+    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, 1.0 if 1.0 in lams else lams[-1],
+                              words=lambda lam: f"λ = {lam:g} taken away", ends=[("", "θ₀"), ("", "")]),
+                "task": chips("task taken away", tasks, OPENS if OPENS in tasks else tasks[0])}
+    return {"kicker": "Chapter 14: forgetting one task",
+            "tries": ("Move λ. Does the task fall faster than the others?", "Choose another task."),
+            "charts": _charts(lams, tasks, curves, lost), "draw": draw, "controls": controls,
+            "caption": f"{caption(sweep)} Bands: two standard errors."}
+
+
+def _charts(lams, tasks, curves, lost):
+    """Accuracy over λ, and what is lost for every task, with room for every λ and task."""
+    high = 1.1 * float(curves.max())
+    left = Chart(Axis("λ", lams[0], lams[-1], ticks={lam: f"{lam:g}" for lam in lams}),
+                 Axis("accuracy", 0, high, unit="percent"),
+                 (Band("sure of others", "other"), Band("sure of mine", "merged"),
+                  Line("others", "other", "the others"), Line("mine", "merged", "this task"), Handle("lam")))
+    right = Chart(Axis("points of accuracy lost at this λ", min(-2, 1.1 * float(lost.min())), 1.1 * float(lost.max())),
+                  Axis("points lost, by the task that is taken away", -0.7, len(tasks) - 0.3,
+                       ticks={len(tasks) - 1 - row: task for row, task in enumerate(tasks)}),
+                   (Spots("the others by it", "other", small=True), Spots("each by its own", "other", picks=("task",)),
+                   Spots("this task", "merged")))
+    return [left, right]
+
+
+def finding_of_taking_away(task: str, mine: tuple[float, float], others: tuple[float, float], count: int,
+                           count_of_others: int) -> str:
+    """What taking a task vector away costs its task and the others, each beyond two standard errors.
+
+    Args:
+        mine, others: accuracy of θ₀ and of θ₀ − λτ, on the task and on the others.
+        count, count_of_others: sentences that these are of.
+    """
+    if mine[0] == mine[1] and others[0] == others[1]:
+        return "With nothing taken away, this is θ₀ itself"
+    loss, side = Difference.of(*mine, count), Difference.of(*others, count_of_others)
+    more = Difference(loss.value - side.value, float(np.hypot(loss.error, side.error)))
+    if not is_more(loss):
+        return f"Without its vector {task} is not seen to lose, {'but' if is_more(side) else 'nor'} " \
+            f"{'the others are' if is_more(side) else 'are the others'}"
+    if not is_more(side):
+        return f"Without its vector {task} is worse, and the others are not seen to lose"
+    much = "too, but less" if is_more(more) else "too, and more" if more.is_news else "about as much"
+    return f"Without its vector {task} is worse; the others lose {much}"
