@@ -42,11 +42,13 @@ def merged(curve=(0.5, 0.66, 0.5), average=0.5, directions=(0, 1, 8, 32), single
          "value": (("searched", "place"), value), "majority": ("task", [0.5, 0.2, 0.6])},
         {"way": [BY_NAME, BY_DIMENSION], "part": ["held-out", "test"], "directions": list(directions),
          "lam": [1.0, 2.0], "task": TASKS, "reported": reported, "searched": list(GRIDS), "place": [0],
-         "scale": [1.0, 2.0]}, ATTRIBUTES | {"held_out": COUNT * len(TASKS)} | attributes)
+         "scale": [1.0, 2.0]}, ATTRIBUTES | {"held_out": COUNT * len(TASKS), "width": 64} | attributes)
 
 
-def between(share=0.05, deeper=0.05, heads=((0.7, 0.5), (0.8, 0.6)), layers=("embedding", "block 1", "block 2", "pooled",
-                                                                             "output")):
+LAYERS = ("embedding", "block 1", "block 2", "pooled", "output")
+
+
+def between(share=0.05, deeper=0.05, heads=((0.7, 0.5), (0.8, 0.6)), layers=LAYERS):
     """A sweep of lines: the gap half-way is `share` of the distance in the first block and `deeper` behind it; accuracy
     under its own and the other's head at every α."""
     alphas, pairs = np.array([0.0, 0.5, 1.0]), ["question and film", "customer and film", "customer and question"]
@@ -58,9 +60,9 @@ def between(share=0.05, deeper=0.05, heads=((0.7, 0.5), (0.8, 0.6)), layers=("em
     return xarray.Dataset(
         {"gap_mean": (("pair", "alpha", "layer"), gap), "own_mean": (("pair", "layer"), np.full((3, len(layers)), 0.5)),
          "exchanged": (("alpha", "of", "head"), np.repeat(np.array(heads)[None], 3, 0)),
-         "taken": (("lam", "task", "effect"), taken), "majority": ("task", [0.5, 0.2, 0.6])},
-        {"alpha": alphas, "pair": pairs, "layer": list(layers), "of": list(RELATED), "lam": list(TAKEN), "task": TASKS,
-         "head": ["its own", "the other's"], "effect": ["its own task", "the others"]},
+         "taken": (("taken_lam", "task", "effect"), taken), "majority": ("task", [0.5, 0.2, 0.6])},
+        {"alpha": alphas, "pair": pairs, "layer": list(layers), "of": list(RELATED), "taken_lam": list(TAKEN),
+         "task": TASKS, "head": ["its own", "the other's"], "effect": ["its own task", "the others"]},
         ATTRIBUTES | {"images": f"100 test sentences a task for features, {COUNT} for accuracies"})
 
 
@@ -69,19 +71,25 @@ def starts(merges_at=(0.5, 0.7), singles=(0.8, 0.8), bases=(0.4, 0.4)):
     rows = {"average": np.array(merges_at) - 0.05, "task_arithmetic": merges_at, "ties": merges_at,
             "tsv": np.array(merges_at) + 0.01, "cart": merges_at, "θ₀": bases, "single": singles}
     test = np.array(list(rows.values())).T[:, :, None] * np.ones(len(TASKS))
-    return xarray.Dataset({"test": (("pretraining", "reported", "task"), test)},
-                          {"pretraining": ["none", "a minute"], "reported": list(rows), "task": TASKS}, ATTRIBUTES)
+    return xarray.Dataset({"test": (("amount", "reported", "task"), test)},
+                          {"amount": ["none", "all once"], "reported": list(rows), "task": TASKS}, ATTRIBUTES)
 
 
-def tuned(new=(0.9, 0.88), probe=(0.3, 0.28), distance=((2.0, 1.0), (1.0, 0.5))):
-    """A sweep of heads with these relative gaps and distances at λ = 0 and 10."""
+def tuned(new=(0.9, 0.88), probe=(0.3, 0.28), distance=((2.0, 1.0), (1.0, 0.5)), error=0.02):
+    """A sweep of heads with these relative gaps and distances at λ = 0 and 10; without λ, as at λ = 0."""
     def everywhere(rows):
-        return ("head", "lam", "task", "tuned"), np.array(rows)[:, :, None, None] * np.ones((1, 1, 2, 2))
+        rows = np.array(rows)[None, None, :, None, :]
+        along = np.concatenate([rows, rows[..., [0, 0]]], 3)
+        return ("task", "rank", "head", "path", "lam"), along * np.ones((2, 2, 1, 1, 1))
 
-    return xarray.Dataset({"distance": everywhere(distance), "gap": everywhere([(0.4, 0.3), (0.2, 0.1)]),
-                           "relative": everywhere((new, probe)), "accuracy": everywhere([(0.75, 0.7), (0.76, 0.76)])},
-                          {"head": ["new", "probe"], "lam": [0.0, 10.0], "task": TASKS[:2], "tuned": ["all", "LoRA"]},
-                          ATTRIBUTES)
+    relative = np.array((new, probe))
+    return xarray.Dataset({"distance": everywhere(distance), "gap": everywhere(0.5 * relative),
+                           "move": everywhere(np.full((2, 2), 0.5)),
+                           "relative_error": everywhere(np.full((2, 2), error)),
+                           "accuracy": everywhere([(0.75, 0.7), (0.76, 0.76)])},
+                          {"task": TASKS[:2], "rank": [0, 8], "head": [heads.NEW, heads.PROBE],
+                           "path": [heads.PULLED, heads.SCALED], "lam": [0.0, 10.0]},
+                          ATTRIBUTES | {"images": f"480 training and {COUNT} test sentences a task"})
 
 
 def written(middle=(1.5, 1.5), ends=((1.4, 2.0), (2.0, 1.4)), beyond=(2.5, 2.5)):
@@ -90,7 +98,8 @@ def written(middle=(1.5, 1.5), ends=((1.4, 2.0), (2.0, 1.4)), beyond=(2.5, 2.5))
     means = np.array([beyond, ends[1], middle, ends[0], beyond])
     noise = np.random.default_rng(0).normal(0, 0.2, (2, 50)), np.random.default_rng(1).normal(0, 0.01, (5, 2, 50))
     loss = means[:, :, None] + noise[0] + noise[1]
-    return xarray.Dataset({"loss": (("alpha", "text", "piece"), loss), "mixed": (("way", "text", "piece"), loss[[2, 2]])},
+    return xarray.Dataset({"loss": (("alpha", "text", "piece"), loss),
+                           "mixed": (("way", "text", "piece"), loss[[2, 2]])},
                           {"alpha": alphas, "text": ["plays", "presidents"], "way": list(WAYS)},
                           ATTRIBUTES | {"images": "50 test pieces of 64 letters of each text"})
 
@@ -165,6 +174,12 @@ def test_networks_of_several_widths_have_shares_of_their_own():
     assert "TextEncoder" in view.caption and "; MiniLM" in view.caption
 
 
+def test_a_network_with_one_way_to_choose_matrices_is_shown_for_both():
+    minilm = merged(**MINILM).sel(way=[BY_NAME])
+    view = bell.bell(merged(), minilm).set(network=networks.MINILM, way=BY_DIMENSION)
+    assert view.title == "CART beats the average, and keeping the fewest or the most directions is worse"
+
+
 def test_the_table_has_every_method_with_errors_and_says_what_is_noise():
     lines = repr(bell.methods_table(merged())).splitlines()
     table = dict(line.split(": ", 1) for line in lines)
@@ -196,6 +211,15 @@ def test_gaps_are_shares_of_the_distance_between_the_ends():
     assert view.frame.values["last block"] == pytest.approx([0, 10, 0])
     assert np.array(view.frame.values["pairs"])[:, 1] == pytest.approx([9, 11])
     assert "The pair with the largest share in any layer is customer and question, 11.0 % in block 2." in view.alt
+
+
+def test_embeddings_that_stay_as_they_are_have_no_share():
+    sweep = between()
+    sweep.own_mean.loc[{"layer": "embedding"}] = 0
+    view = ctl.ctl(sweep)
+    assert view.title == f"{NEAR}, in every layer and for every pair"
+    assert np.isnan(view.frame.values["mean of the pairs, own encoder"][0])
+    assert "embedding" not in view.alt and "nan" not in view.alt
 
 
 def test_layers_of_several_depths_share_an_axis():
@@ -281,11 +305,14 @@ def test_the_error_of_a_share_is_that_of_many_repetitions():
     (tuned(), "λ makes the way shorter, but how straight it is depends more on the head"),
     (tuned((0.9, 0.3), (0.88, 0.3)), "λ makes the way shorter, and straighter"),
     (tuned((0.9, 0.88), (0.9, 0.3)), "λ makes the way shorter, but straighter with the probed head alone"),
-    (tuned((0.9, 0.9), (0.9, 0.9)), "λ makes the way shorter, but no straighter"),
+    (tuned((0.9, 0.88), (0.9, 0.88)), "λ makes the way shorter, but is not seen to make it straighter"),
+    (tuned(error=0.4), "λ makes the way shorter, but is not seen to make it straighter"),
     (tuned(distance=((1, 1), (1, 1))), "λ does not make the way shorter, but how straight it is depends more on the "
      "head"),
-    (tuned((0.3, 0.28), (0.9, 0.88), ((2, 1), (1, 1))), "λ makes the way shorter with the new head alone, but no "
-     "straighter")])
+    (tuned((0.3, 0.28), (0.9, 0.88), ((2, 1), (1, 1))), "λ makes the way shorter with the new head alone, but is not "
+     "seen to make it straighter"),
+    (tuned((0.3, 0.1), (0.9, 0.7), ((1, 1), (1, 1))), "λ does not make the way shorter, but straighter"),
+    (tuned((0.9, 0.9), (0.9, 0.9), ((1, 1), (1, 1))), "λ does not make the way shorter, nor straighter")])
 def test_what_heads_are_called(sweep, title):
     assert heads.heads(sweep).title == title
 
@@ -295,8 +322,10 @@ def test_the_right_chart_shows_what_is_asked_for():
     assert view.frame.values["right, new"] == pytest.approx([0.75, 0.7])
     low, high = view.frame.values["sure, new"]
     assert (high - low)[0] == pytest.approx(2 * WIDE * np.sqrt(0.75 * 0.25 / COUNT))
-    assert np.isnan(heads.heads(tuned()).frame.values["sure, new"]).all()
-    assert "accuracy" not in heads.heads(tuned().drop_vars("accuracy")).controls["quantity"].values
+    low, high = view.set(quantity="relative").frame.values["sure, probe"]
+    assert (low, high) == (pytest.approx([0.26, 0.24]), pytest.approx([0.34, 0.32]))
+    assert view.frame.values["as short, probe"] == pytest.approx([0.3, 0.3])
+    assert "Probed head: distance 1, gap 0.15, relative gap 0.30 ± 0.02, accuracy 0.760" in view.alt
 
 
 @pytest.mark.parametrize("middle, title", [

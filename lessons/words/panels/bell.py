@@ -15,7 +15,6 @@ from lessons.words.experiment.merges import GRIDS
 from lessons.words.panels import networks
 from lessons.words.panels.networks import OWN, around, difference, error_of_mean, is_more
 
-WIDTH = 64  # directions of every matrix of the course's own encoder; another sweep has the attribute `width`
 HELD_OUT = "chosen on held-out sentences"  # in the place of a λ: every number of directions has its own
 ORDER = ("θ₀", "average", "task_arithmetic", "ties", "tsv", "cart", "single")  # from below
 _NAMES = {"θ₀": "θ₀", "average": "average", "task_arithmetic": "task arithmetic", "single": "each alone"}
@@ -48,15 +47,16 @@ class Curve:
 
 
 def curve(sweep: xarray.Dataset, way: str, lam: float | str = HELD_OUT) -> Curve:
-    """CART of one way to choose matrices; without the place of no direction, which is the average."""
+    """CART of one way to choose matrices, or of the only one that the sweep has; without the place of no direction,
+    which is the average."""
+    way = way if way in sweep.way else names(sweep.way)[0]
     accuracy = sweep.accuracy.sel(way=way, directions=sweep.directions > 0)
     lams = sweep.lam.values if lam == HELD_OUT else np.array([lam])
     grids = accuracy.sel(lam=lams).transpose("part", "directions", "lam", "task")
     held = grids.sel(part="held-out").mean("task").values
     columns, rows = held.argmax(1), np.arange(len(held))
-    width = int(sweep.attrs.get("width", WIDTH))
-    return Curve(accuracy.directions.values / width, lams[columns], grids.sel(part="test").values[rows, columns],
-                 int(held.max(1).argmax()))
+    return Curve(accuracy.directions.values / int(sweep.attrs["width"]), lams[columns],
+                 grids.sel(part="test").values[rows, columns], int(held.max(1).argmax()))
 
 
 def scores(sweep: xarray.Dataset, cart: Curve) -> dict[str, np.ndarray]:
@@ -72,7 +72,7 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
     to the average; right, every method with two standard errors of its own.
 
     Args:
-        sweep, minilm: as `experiment.merges` makes them; a second one is of MiniLM, with the attribute `width`.
+        sweep, minilm: of `experiment.merges`, and of `experiment.minilm`, where it was measured.
 
     Controls: lam, of CART, also as held-out sentences choose it; network, where there are two; way, which matrices
     CART truncates.
@@ -196,7 +196,8 @@ def finding_of_bell(cart: Curve, average: np.ndarray, count: int) -> str:
 
 def methods_table(sweep: xarray.Dataset) -> Page:
     """Every method: its test accuracy, what held-out sentences chose, and by how much it is above the average, with
-    standard errors in points; CART for each way to choose matrices. The sweep is that of `experiment.merges`."""
+    standard errors in points; CART for each way to choose matrices. The sweep is that of `experiment.merges` or
+    `experiment.minilm`."""
     count, average = networks.sentences(sweep), sweep.test.sel(reported="average").values
     entries = [(title_of(name), sweep.test.sel(reported=name).values, _parameters(sweep, name))
                for name in ORDER if name in sweep.reported]

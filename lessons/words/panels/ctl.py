@@ -12,6 +12,7 @@ from lessons.lines.panels import ALPHA_AXIS, CLOSE, share_of_a
 from lessons.words.panels import networks
 from lessons.words.panels.networks import OWN, is_more
 
+SAME = 1e-9  # of 1 − cos: what rounding leaves of features that are equal
 _BEHIND = 0.5  # from one place behind the blocks to the next, where the blocks together are 1 long
 _CALLED = {"pooled": "last norm", "output": "logits"}
 _ALT = """
@@ -21,9 +22,11 @@ _ALT = """
 
 
 def shares_of(sweep: xarray.Dataset) -> np.ndarray:
-    """(pairs, layers, α): the gap in per cent of the distance between the two ends."""
+    """(pairs, layers, α): the gap in per cent of the distance between the two ends; NaN in layers where the ends do
+    not differ, such as embeddings that stay as they are."""
     distances = sweep.own_mean.transpose("pair", "layer").values[..., None]
-    return 100 * np.maximum(sweep.gap_mean.transpose("pair", "layer", "alpha").values / distances, 0)
+    gaps = np.maximum(sweep.gap_mean.transpose("pair", "layer", "alpha").values, 0)
+    return 100 * gaps / np.where(distances > SAME, distances, np.nan)
 
 
 def depths(layers: list[str]) -> np.ndarray:
@@ -53,7 +56,7 @@ def ctl(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
     mean; right, the same of the last block along α, with a band from the smallest pair to the largest.
 
     Args:
-        sweep, minilm: as `experiment.lines` makes them; a second one is of MiniLM.
+        sweep, minilm: of `experiment.lines`, and of `experiment.minilm`, where it was measured.
 
     Controls: alpha; network, where there are two.
     """
@@ -69,10 +72,10 @@ def ctl(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
             values[_mean(name)] = drawn[:, :, step].mean(0)
         row, shown = _last_block(layers[network]), shares[network]
         values |= {"last block": shown[:, row].mean(0), "pairs": (shown[:, row].min(0), shown[:, row].max(0))}
-        pair, layer = np.unravel_index(shown[:, :, step].argmax(), shown.shape[:2])
+        pair, layer = np.unravel_index(np.nanargmax(shown[:, :, step]), shown.shape[:2])
         numbers = zip(layers[network], shown[:, :, step].mean(0))
         alt = said(_ALT, network=network.capitalize() if network == OWN else network, alpha=alpha, pairs=len(shown),
-                   shares=", ".join(f"{called(name)} {share:.1f} %" for name, share in numbers),
+                   shares=", ".join(f"{called(name)} {share:.1f} %" for name, share in numbers if share == share),
                    pair=names(sweeps[network].pair)[pair], most=shown[pair, layer, step],
                    layer=called(layers[network][layer]))
         about = key(("merged", "The network between A and B, mean over pairs"), ("", "grey: every pair of tasks"),
@@ -102,7 +105,7 @@ def _last_block(layers):
 
 def _charts(sweeps, shares, layers):
     """The gap over the layers, and in the last block over α, with room for every network."""
-    high = max(1.1 * max(float(each.max()) for each in shares.values()), 110 * CLOSE)
+    high = max(1.1 * max(float(np.nanmax(each)) for each in shares.values()), 110 * CLOSE)
     x_of = {network: tuple(depths(each)) for network, each in layers.items()}
     if len(sweeps) == 1:
         ticks = {place: called(layer) for network, each in layers.items() for place, layer in zip(x_of[network], each)}
@@ -127,8 +130,10 @@ def finding_of_layers(layers: list[str], shares: np.ndarray) -> str:
     block than in the first, by more than the pairs differ.
 
     Args:
-        shares: (pairs, layers), the gap in per cent of the distance between the ends.
+        shares: (pairs, layers), the gap in per cent of the distance between the ends; NaN where they do not differ.
     """
+    layers, shares = zip(*((layer, column) for layer, column in zip(layers, shares.T) if np.isfinite(column).all()))
+    shares = np.array(shares).T
     if shares.max() < 1e-4:
         return "At an end the network is A or B itself"
     near, means = "The features point nearly in the direction of the mix", shares.mean(0)

@@ -24,9 +24,9 @@ def exchanged(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
     head of A and under that of B, with bands of two standard errors.
 
     Args:
-        sweep, minilm: as `experiment.lines` makes them; a second one is of MiniLM. With `majority` (task) too, the
-            share of the most frequent class, the charts and the title compare with it: `sweep.assign(majority=…)` from
-            the sweep of `experiment.merges`.
+        sweep, minilm: of `experiment.lines`, and of `experiment.minilm`, where it was measured. The second has
+            `majority` (task), the share of the most frequent class, and the charts and the title compare with it. The
+            first gets it by `sweep.assign(majority=…)`, from the sweep of `experiment.merges`.
 
     Controls: alpha, the share of A; network, where there are two.
     """

@@ -24,8 +24,9 @@ def forgetting(sweep: xarray.Dataset):
 
     Controls: lam, task.
     """
-    lams, tasks, count = list(map(float, sweep.lam.values)), names(sweep.task), networks.sentences(sweep)
-    curves = sweep.taken.sel(effect=list(EFFECTS)).transpose("task", "effect", "lam").values
+    lams, tasks = list(map(float, sweep.taken_lam.values)), names(sweep.task)
+    count = networks.sentences(sweep)
+    curves = sweep.taken.sel(effect=list(EFFECTS)).transpose("task", "effect", "taken_lam").values
     lost, rows = 100 * (curves[:, :, :1] - curves), np.arange(len(tasks))[::-1]
 
     def draw(lam, task):

@@ -2,113 +2,140 @@
 import numpy as np
 import xarray
 
-from lessons.kit.noise import with_reach
+from lessons.kit.noise import WIDE, Difference, error_of_share
 from lessons.kit.page import said
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, chips, key, slider, view
 from lessons.words.panels import networks
+from lessons.words.panels.networks import is_more
 
 NEW, PROBE = "new", "probe"  # heads, as the sweep calls them
-_NAMES = {NEW: "new", PROBE: "probed"}
-CLEARLY = 0.1  # of a number: a smaller change is called none, since every setting was trained once
+PULLED, SCALED = "with λ", "λ = 0, as short"  # paths, likewise
+ROLES = {NEW: "single", PROBE: "merged"}
 QUANTITIES = {"relative gap": "relative", "gap": "gap", "accuracy": "accuracy"}  # of the right chart
+CLEARLY = 0.1  # of a distance, which has no error: a smaller change is called none
 _ALT = """
-    {task}, {tuned} tuned, λ = {lam:g}. New head: distance {new[distance]:.3g}, gap {new[gap]:.3g}, relative gap
-    {new[relative]:.2f}{new_right}. Probed head: distance {probe[distance]:.3g}, gap {probe[gap]:.3g}, relative gap
-    {probe[relative]:.2f}{probe_right}. {title}, by λ: new {by_new}; probed {by_probe}."""
+    {task}, {rank} tuned, λ = {lam:g}. New head: distance {new[distance]:.3g}, gap {new[gap]:.3g}, relative gap
+    {new[relative]:.2f} ± {new[error]:.2f}, accuracy {new[accuracy]:.3f}. Probed head: distance {probe[distance]:.3g},
+    gap {probe[gap]:.3g}, relative gap {probe[relative]:.2f} ± {probe[error]:.2f}, accuracy {probe[accuracy]:.3f}.
+    {title}, by λ: new {by_new}; probed {by_probe}. As short without λ: new {short_new:.3g}, probed
+    {short_probe:.3g}."""
 
 
 @view
 def heads(sweep: xarray.Dataset):
     """Left, the distance from θ₀ against λ; right, the relative gap, the gap itself or the accuracy; a black line with
-    a new head, a green one with a head that was probed first.
+    a new head, a green one with a head that was probed first. Dashed: tuned without λ, then shortened to the distance
+    that λ gives.
 
     Args:
-        sweep: distance, gap and relative (head: 2, lam, task, tuned), as `finetuning` in chapter 11 defines them, and
-            accuracy with the same dimensions, where it was measured.
+        sweep: distance, gap, move, relative_error and accuracy (task, rank, head, path, lam), of the heads `NEW` and
+            `PROBE` and the paths `PULLED` and `SCALED`; rank 0 is all weights. The relative gap is gap/move, how far
+            the answers are from those of the tangent over how far they have moved.
 
-    Controls: lam; quantity, of the right chart; task and tuned.
+    Controls: lam; quantity, of the right chart; task and rank.
     """
-    lams, tasks, tuned_parts = list(map(float, sweep.lam.values)), names(sweep.task), names(sweep.tuned)
-    quantities = {text: name for text, name in QUANTITIES.items() if name in sweep}
+    sweep = sweep.assign(relative=sweep.gap / sweep.move).sel(head=[NEW, PROBE])
+    lams, ranks = list(map(float, sweep.lam.values)), list(map(int, sweep["rank"].values))
+    count = networks.sentences(sweep)
     places = tuple(map(float, range(len(lams))))
 
-    def draw(lam, quantity, task, tuned):
-        part, step = sweep.sel(task=task, tuned=tuned), lams.index(lam)
-        curves = {head: {name: part[name].sel(head=head).values for name in ("distance", *quantities.values())}
-                  for head in (NEW, PROBE)}
-        values = {}
-        for head, lines in curves.items():
-            values |= {f"distance, {head}": lines["distance"], f"right, {head}": lines[quantity],
-                       f"sure, {head}": _reach(sweep, quantity, lines[quantity])}
-        numbers = {head: {name: line[step] for name, line in lines.items()} for head, lines in curves.items()}
-        right = {f"{head}_right": said(", accuracy {value:.3f}", value=each["accuracy"]) if "accuracy" in each else ""
-                 for head, each in numbers.items()}
-        title = next(text for text, name in quantities.items() if name == quantity)
-        alt = said(_ALT, task=task, tuned=tuned, lam=lam, title=title.capitalize(), **right, **numbers,
-                   **{f"by_{head}": ", ".join(f"{each:g}: {value:.3g}" for each, value in zip(lams, lines[quantity]))
-                      for head, lines in curves.items()})
+    def draw(lam, quantity, task, rank):
+        part, step, values = sweep.sel(task=task, rank=rank), lams.index(lam), {}
+        for head in ROLES:
+            pulled, scaled = (part[quantity].sel(head=head, path=path).values for path in (PULLED, SCALED))
+            far = WIDE * _errors(part.sel(head=head, path=PULLED), quantity, count)
+            values |= {f"distance, {head}": part.distance.sel(head=head, path=PULLED).values, f"right, {head}": pulled,
+                       f"as short, {head}": scaled, f"sure, {head}": (pulled - far, pulled + far)}
+        title = next(text for text, name in QUANTITIES.items() if name == quantity)
+        alt = said(_ALT, task=task, rank=_tuned(rank), lam=lam, title=title.capitalize(),
+                   **{head: _numbers(part.sel(head=head, path=PULLED, lam=lam)) for head in ROLES},
+                   **{f"by_{head}": _listed(lams, values[f"right, {head}"]) for head in ROLES},
+                   **{f"short_{head}": values[f"as short, {head}"][step] for head in ROLES})
         about = key(("single", "New head, drawn at random"), ("merged", "Probed head: fitted to θ₀’s features first"),
-                    ("", f"right: {title}"))
-        return Frame(finding_of_heads(curves), alt, values, about)
+                    ("", f"right: {title}; dashed: tuned without λ, then made as short"))
+        return Frame(finding_of_heads(part.sel(path=PULLED)), alt, values, about)
 
     of_lam = slider("λ", {f"{lam:g}": lam for lam in lams}, lams[0], words=lambda lam: f"λ = {lam:g}", places=places)
     return {"kicker": "Chapter 14: staying near θ₀, and the head",
             "tries": ("Move λ to the right: the distance falls. Does the relative gap fall, too?",
-                      "Compare the two lines at the same λ."),
-            "charts": _charts(sweep, lams, quantities, places), "draw": draw,
-            "controls": {"lam": of_lam, "quantity": chips("right", quantities),
-                         "task": chips("task", tasks, more=True), "tuned": chips("tuned", tuned_parts, more=True)},
-            "caption": f"{caption(sweep)} Every setting was trained once, on one seed; a change below "
-                       f"{CLEARLY:.0%} of a number counts as none. Bands of accuracies: two standard errors of the "
-                       "sentences."}
+                      "Compare the two lines at the same λ, and each with its dashed one."),
+            "charts": _charts(sweep, lams, places), "draw": draw,
+            "controls": {"lam": of_lam, "quantity": chips("right", QUANTITIES),
+                         "task": chips("task", names(sweep.task), more=True),
+                         "rank": chips("tuned", {_tuned(rank): rank for rank in ranks}, more=True)},
+            "caption": f"{caption(sweep)} Bands: two standard errors of the sentences. Every setting was trained once."}
 
 
-def _reach(sweep, quantity, line):
-    """Two standard errors around accuracies; nothing around what was measured once."""
-    if quantity != "accuracy":
-        return np.full((2, len(line)), np.nan)
-    return with_reach(line, networks.sentences(sweep))[1:]
+def _tuned(rank):
+    """What is tuned, in words."""
+    return f"LoRA, rank {rank}" if rank else "all weights"
 
 
-def _charts(sweep, lams, quantities, places):
-    """The distance, and what is chosen, over λ, with room for every setting."""
+def _errors(line, quantity, count):
+    """The standard error of every number; NaN of the gap, which is not compared."""
+    if quantity == "accuracy":
+        return np.array([error_of_share(float(share), count) for share in line.accuracy])
+    return line.relative_error.values if quantity == "relative" else np.full(line.sizes["lam"], np.nan)
+
+
+def _numbers(at_lam):
+    return {name: float(at_lam[name]) for name in ("distance", "gap", "relative", "accuracy")} | {
+        "error": float(at_lam.relative_error)}
+
+
+def _listed(lams, line):
+    return ", ".join(f"{lam:g}: {value:.3g}" for lam, value in zip(lams, line))
+
+
+def _charts(sweep, lams, places):
+    """The distance, and what is asked for, over λ, with room for every setting."""
     across = Axis("λ", -0.2, len(lams) - 0.8, "places", ticks={place: f"{lam:g}" for place, lam in zip(places, lams)})
-    most = max(float(sweep[name].max()) for name in quantities.values())
+    most = max(float(sweep[name].max()) for name in QUANTITIES.values())
     left = Chart(across, Axis("distance from θ₀", 0, 1.1 * float(sweep.distance.max()), digits=2),
-                 (Line(f"distance, {NEW}", "single", "new head", dots=True),
-                  Line(f"distance, {PROBE}", "merged", "probed head", dots=True), Handle("lam")))
-    right = Chart(across, Axis("relative gap, gap or accuracy", 0, max(1.02, 1.1 * most), digits=2),
-                  (*(Band(f"sure, {head}", role) for head, role in ((NEW, "single"), (PROBE, "merged"))),
-                   Line(f"right, {NEW}", "single", "new head", dots=True),
-                   Line(f"right, {PROBE}", "merged", "probed head", dots=True), Handle("lam")))
+                 (*(Line(f"distance, {head}", role, f"{_name(head)} head", dots=True) for head, role in ROLES.items()),
+                  Handle("lam")))
+    right = Chart(across, Axis("relative gap, gap or accuracy", 0, max(1.02, 1.05 * most), digits=2),
+                  (*(Band(f"sure, {head}", role) for head, role in ROLES.items()),
+                   *(Line(f"as short, {head}", role, dashed=True) for head, role in ROLES.items()),
+                   *(Line(f"right, {head}", role, f"{_name(head)} head", dots=True) for head, role in ROLES.items()),
+                   Handle("lam")))
     return [left, right]
 
 
-def finding_of_heads(curves: dict[str, dict[str, np.ndarray]]) -> str:
-    """Whether the largest λ makes the way shorter and straighter, and whether the head matters more for that: whether
-    at every λ the probed head has a smaller relative gap than the new one, by a larger factor than λ makes of either.
-    What changes by less than `CLEARLY` of itself has not changed.
+def _name(head):
+    return {NEW: "new", PROBE: "probed"}[head]
+
+
+def finding_of_heads(part: xarray.Dataset) -> str:
+    """Whether the largest λ makes the way shorter, and straighter beyond two standard errors; and whether the head
+    matters more for that: whether at every λ the relative gap is smaller with the probed head, beyond two standard
+    errors, and by more than the largest λ changes it with either.
 
     Args:
-        curves: {head: {"distance" and "relative": (λ,)}}.
+        part: distance, relative and relative_error (head, lam), of one task.
     """
-    shorter = [head for head in (NEW, PROBE) if _factor(curves[head]["distance"]) < 1 - CLEARLY]
-    by_lam = {head: _factor(curves[head]["relative"]) for head in (NEW, PROBE)}
-    by_head = float((curves[PROBE]["relative"] / curves[NEW]["relative"]).max())
-    straighter = [head for head, factor in by_lam.items() if factor < 1 - CLEARLY]
+    by_lam = {head: _less(part.sel(head=head, lam=part.lam[0]), part.sel(head=head, lam=part.lam[-1]))
+              for head in ROLES}
+    by_head = [_less(*(part.sel(head=head, lam=lam) for head in (NEW, PROBE))) for lam in part.lam]
+    factors = part.distance.isel(lam=-1) / part.distance.isel(lam=0)
+    shorter = [head for head in ROLES if float(factors.sel(head=head)) < 1 - CLEARLY]
+    straighter = [head for head, less in by_lam.items() if is_more(less)]
     length = "λ makes the way shorter" if shorter else "λ does not make the way shorter"
     if len(shorter) == 1:
-        length += f" with the {_NAMES[shorter[0]]} head alone"
-    if by_head < min(1 - CLEARLY, *by_lam.values()):
+        length += f" with the {_name(shorter[0])} head alone"
+    most = max(less.value for less in by_lam.values())
+    if all(is_more(less) and less.value > most for less in by_head):
         return f"{length}, but how straight it is depends more on the head"
     if len(straighter) == 2:
         return f"{length}{', and' if shorter else ', but'} straighter"
     if straighter:
-        return f"{length}, but straighter with the {_NAMES[straighter[0]]} head alone"
-    return f"{length}, but no straighter" if shorter else f"{length}, nor straighter"
+        return f"{length}, but straighter with the {_name(straighter[0])} head alone"
+    return f"{length}, but is not seen to make it straighter" if shorter else f"{length}, nor straighter"
 
 
-def _factor(line):
-    """What the largest λ makes of a number."""
-    return float(line[-1] / line[0])
+def _less(first, second):
+    """By how much the relative gap of the second is smaller. Both are of the same sentences; the error is that of
+    independent ones."""
+    return Difference(float(first.relative - second.relative),
+                      float(np.hypot(first.relative_error, second.relative_error)))

@@ -57,13 +57,13 @@ def pretraining(sweep: xarray.Dataset):
     where finetuning adds little, which is drawn. Where finetuning is not seen to add anything, the share is not shown.
 
     Args:
-        sweep: test (pretraining, reported, task): accuracies, `pretraining` the names or amounts of several starts from
-            the shortest to the longest, `reported` as in `experiment.merges` and "cart".
+        sweep: as `experiment.pretraining` makes it: test (amount, reported, task), accuracies, from the start with the
+            least pretraining to that with the most.
 
     Controls: start, method.
     """
-    starts, count = names(sweep.pretraining), networks.sentences(sweep)
-    tests = {name: sweep.test.sel(reported=name).transpose("pretraining", "task").values
+    starts, count = names(sweep.amount), networks.sentences(sweep)
+    tests = {name: sweep.test.sel(reported=name).transpose("amount", "task").values
              for name in names(sweep.reported)}
     shown = [method for method in METHODS if method in tests]
     shares = {name: [Kept.of(*accuracies, count) for accuracies in zip(tests[name], tests["single"], tests["θ₀"])]
