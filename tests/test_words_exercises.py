@@ -214,7 +214,7 @@ OF_LOSS = [
             "Return their mean"),
 ]
 
-# -- 14.4 shift ------------------------------------------------------------------------------------
+# -- 14.5 shift ------------------------------------------------------------------------------------
 
 
 def attention(q, k):
@@ -230,30 +230,30 @@ def by_outer(q, k, b_q, b_k):
 
 
 OF_SHIFT = [
-    Natural("14.4", "q alone", lambda q, k, b_q, b_k: attention(q, k + b_k) - attention(q, k),
+    Natural("14.5", "q alone", lambda q, k, b_q, b_k: attention(q, k + b_k) - attention(q, k),
             "The queries' bias is left out"),
-    Natural("14.4", "both biases against none", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k) - attention(q, k),
+    Natural("14.5", "both biases against none", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k) - attention(q, k),
             "the shift by both biases"),
-    Natural("14.4", "what b_q does", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k) - attention(q, k + b_k),
+    Natural("14.5", "what b_q does", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k) - attention(q, k + b_k),
             "what the queries' bias does"),
-    Natural("14.4", "k meets its own bias", lambda q, k, b_q, b_k: (k @ b_k / k.shape[1] ** 0.5).expand(len(q), len(k)),
+    Natural("14.5", "k meets its own bias", lambda q, k, b_q, b_k: (k @ b_k / k.shape[1] ** 0.5).expand(len(q), len(k)),
             "Your shift differs from key to key"),
-    Natural("14.4", "no root of d", lambda q, k, b_q, b_k: (q + b_q) @ (k + b_k).T - (q + b_q) @ k.T,
+    Natural("14.5", "no root of d", lambda q, k, b_q, b_k: (q + b_q) @ (k + b_k).T - (q + b_q) @ k.T,
             "The scores are not scaled"),
-    Natural("14.4", "scores with the bias", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k),
+    Natural("14.5", "scores with the bias", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k),
             "Subtract those without"),
-    Natural("14.4", "weights", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k).softmax(1)
+    Natural("14.5", "weights", lambda q, k, b_q, b_k: attention(q + b_q, k + b_k).softmax(1)
             - attention(q + b_q, k).softmax(1), "0 but for rounding"),
-    Natural("14.4", "one a query", lambda q, k, b_q, b_k: (q + b_q) @ b_k / q.shape[1] ** 0.5,
+    Natural("14.5", "one a query", lambda q, k, b_q, b_k: (q + b_q) @ b_k / q.shape[1] ** 0.5,
             "one number for each query"),
-    Natural("14.4", "other way round", lambda q, k, b_q, b_k: -by_difference(q, k, b_q, b_k), "with the bias minus"),
-    Natural("14.4", "keys are rows", lambda q, k, b_q, b_k: attention(k + b_k, q + b_q) - attention(k, q + b_q),
+    Natural("14.5", "other way round", lambda q, k, b_q, b_k: -by_difference(q, k, b_q, b_k), "with the bias minus"),
+    Natural("14.5", "keys are rows", lambda q, k, b_q, b_k: attention(k + b_k, q + b_q) - attention(k, q + b_q),
             "Queries are rows"),
-    Natural("14.4", "keys scale", lambda q, k, b_q, b_k: by_difference(q, k, b_q, b_k) * (q.shape[1] / len(k)) ** 0.5,
+    Natural("14.5", "keys scale", lambda q, k, b_q, b_k: by_difference(q, k, b_q, b_k) * (q.shape[1] / len(k)) ** 0.5,
             ""),
 ]
 
-# -- 14.5 f_bar ------------------------------------------------------------------------------------
+# -- 14.6 f_bar ------------------------------------------------------------------------------------
 
 
 def by_three_terms(h_0, h, phi_0, moved):
@@ -265,28 +265,28 @@ def by_autograd(h_0, h, phi_0, moved):
 
 
 OF_TANGENT = [
-    Natural("14.5", "to first order in θ alone", lambda h_0, h, phi_0, moved: (phi_0 + moved) @ h.T,
+    Natural("14.6", "to first order in θ alone", lambda h_0, h, phi_0, moved: (phi_0 + moved) @ h.T,
             "in place of h₀"),
-    Natural("14.5", "only the head", lambda h_0, h, phi_0, moved: phi_0 @ h.T, "The features move as well"),
-    Natural("14.5", "only the features", lambda h_0, h, phi_0, moved: (phi_0 + moved) @ h_0.T,
+    Natural("14.6", "only the head", lambda h_0, h, phi_0, moved: phi_0 @ h.T, "The features move as well"),
+    Natural("14.6", "only the features", lambda h_0, h, phi_0, moved: (phi_0 + moved) @ h_0.T,
             "The head moves as well"),
-    Natural("14.5", "no f₀", lambda h_0, h, phi_0, moved: phi_0 @ (h - h_0).T + moved @ h_0.T,
+    Natural("14.6", "no f₀", lambda h_0, h, phi_0, moved: phi_0 @ (h - h_0).T + moved @ h_0.T,
             "That is the move alone"),
-    Natural("14.5", "f₀ twice", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T + phi_0 @ h.T + moved @ h_0.T, "twice"),
-    Natural("14.5", "new head for the features, old for the rest", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T
+    Natural("14.6", "f₀ twice", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T + phi_0 @ h.T + moved @ h_0.T, "twice"),
+    Natural("14.6", "new head for the features, old for the rest", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T
             + moved @ h.T, "It is the other way round"),
-    Natural("14.5", "changes times changes", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T + moved @ (h - h_0).T,
+    Natural("14.6", "changes times changes", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T + moved @ (h - h_0).T,
             "the product of the two moves alone"),
-    Natural("14.5", "mean of the heads", lambda h_0, h, phi_0, moved: phi_0 @ h.T + moved @ (h + h_0).T / 2,
+    Natural("14.6", "mean of the heads", lambda h_0, h, phi_0, moved: phi_0 @ h.T + moved @ (h + h_0).T / 2,
             "the mean of the old and the new head"),
-    Natural("14.5", "features are rows", lambda h_0, h, phi_0, moved: h @ phi_0.T + h_0 @ moved.T,
+    Natural("14.6", "features are rows", lambda h_0, h, phi_0, moved: h @ phi_0.T + h_0 @ moved.T,
             "Sentences are rows"),
-    Natural("14.5", "the start", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T, "what the encoder answered at the start"),
-    Natural("14.5", "moved taken for features at θ", lambda h_0, h, phi_0, moved: phi_0 @ h.T
+    Natural("14.6", "the start", lambda h_0, h, phi_0, moved: phi_0 @ h_0.T, "what the encoder answered at the start"),
+    Natural("14.6", "moved taken for features at θ", lambda h_0, h, phi_0, moved: phi_0 @ h.T
             + (moved - phi_0) @ h_0.T, "so φ₀ is not to be subtracted"),
 ]
 
-# -- 14.6 cost_of_choosing -------------------------------------------------------------------------
+# -- 14.4 cost_of_choosing -------------------------------------------------------------------------
 
 
 def by_draws(right, test, draws):
@@ -309,28 +309,28 @@ def at(right, test, draws, choose):
 
 
 OF_RANK = [
-    Natural("14.6", "the best on test", lambda right, test, draws: (test.max() - test[test.argmax()]).item(),
+    Natural("14.4", "the best on test", lambda right, test, draws: (test.max() - test[test.argmax()]).item(),
             "You chose on the test part"),
-    Natural("14.6", "mean over draws first", lambda right, test, draws: at(
+    Natural("14.4", "mean over draws first", lambda right, test, draws: at(
         right, test, draws, lambda drawn: drawn.mean(2).mean(1).argmax()), "averaged over the draws before you chose"),
-    Natural("14.6", "least accuracy", lambda right, test, draws: at(
+    Natural("14.4", "least accuracy", lambda right, test, draws: at(
         right, test, draws, lambda drawn: drawn.mean(2).argmin(0)), "the largest is the best"),
-    Natural("14.6", "held-out accuracy of the chosen", lambda right, test, draws: (
+    Natural("14.4", "held-out accuracy of the chosen", lambda right, test, draws: (
         test.max() - right[:, draws].mean(2).amax(0).mean()).item(), "It flatters"),
-    Natural("14.6", "all held-out sentences", lambda right, test, draws: (
+    Natural("14.4", "all held-out sentences", lambda right, test, draws: (
         test.max() - test[right.mean(1).argmax()]).item(), "You chose once, on all held-out sentences"),
-    Natural("14.6", "not subtracted", lambda right, test, draws: test[right[:, draws].mean(2).argmax(0)].mean().item(),
+    Natural("14.4", "not subtracted", lambda right, test, draws: test[right[:, draws].mean(2).argmax(0)].mean().item(),
             "That is the accuracy that is reached"),
-    Natural("14.6", "negative", lambda right, test, draws: -by_lists(right, test, draws), "The sign is the other way"),
-    Natural("14.6", "how often", lambda right, test, draws: (right[:, draws].mean(2).argmax(0)
+    Natural("14.4", "negative", lambda right, test, draws: -by_lists(right, test, draws), "The sign is the other way"),
+    Natural("14.4", "how often", lambda right, test, draws: (right[:, draws].mean(2).argmax(0)
                                                              != test.argmax()).double().mean().item(),
             "how often another rank"),
-    Natural("14.6", "worst case", lambda right, test, draws: (
+    Natural("14.4", "worst case", lambda right, test, draws: (
         test.max() - test[right[:, draws].mean(2).argmax(0)].min()).item(), "the unluckiest draw"),
-    Natural("14.6", "axes of the mean", lambda right, test, draws: at(
+    Natural("14.4", "axes of the mean", lambda right, test, draws: at(
         right, test, draws, lambda drawn: drawn.mean(1).argmax(0)), "in place of the sentences of a draw"),
-    Natural("14.6", "in points", lambda right, test, draws: 100 * by_lists(right, test, draws), "in per cent"),
-    Natural("14.6", "second best", lambda right, test, draws: at(
+    Natural("14.4", "in points", lambda right, test, draws: 100 * by_lists(right, test, draws), "in per cent"),
+    Natural("14.4", "second best", lambda right, test, draws: at(
         right, test, draws, lambda drawn: drawn.mean(2).topk(2, 0).indices[1]), ""),
 ]
 
@@ -342,9 +342,9 @@ RIGHT = [
     Natural("14.2", "einsum", by_einsum), Natural("14.2", "nanmean", nan_mean),
     Natural("14.3", "ignore_index", ignoring), Natural("14.3", "a weighted mean", weighted),
     Natural("14.3", "two loops", by_two_loops), Natural("14.3", "a number", lambda *case: weighted(*case).item()),
-    Natural("14.4", "difference of scores", by_difference), Natural("14.4", "an outer product", by_outer),
-    Natural("14.5", "three terms", by_three_terms), Natural("14.5", "by jvp", by_autograd),
-    Natural("14.6", "a loop over draws", by_draws), Natural("14.6", "without torch", by_lists),
+    Natural("14.5", "difference of scores", by_difference), Natural("14.5", "an outer product", by_outer),
+    Natural("14.6", "three terms", by_three_terms), Natural("14.6", "by jvp", by_autograd),
+    Natural("14.4", "a loop over draws", by_draws), Natural("14.4", "without torch", by_lists),
 ]
 
 

@@ -49,12 +49,12 @@ def _scores(q, k, b_q=0.0, b_k=0.0):
 
 
 def _of_queries(number):
-    """A wrong answer to 14.4 that has one number(q, b_q, b_k, d) for each query."""
+    """A wrong answer to 14.5 that has one number(q, b_q, b_k, d) for each query."""
     return lambda q, k, b_q, b_k: number(q, b_q, b_k, q.shape[1])[:, None].repeat(1, len(k))
 
 
 def _predicted(function):
-    """A wrong answer to 14.5: function(f₀, Δh·φ₀, h₀·Dφ, Δh·Dφ)."""
+    """A wrong answer to 14.6: function(f₀, Δh·φ₀, h₀·Dφ, Δh·Dφ)."""
     def answer(h_0, h, phi_0, moved):
         return function(phi_0 @ h_0.T, phi_0 @ (h - h_0).T, moved @ h_0.T, moved @ (h - h_0).T)
     return answer
@@ -65,12 +65,12 @@ def _chosen(right, draws):
 
 
 def _of_chosen(function):
-    """A wrong answer to 14.6: function(test, the place of the rank that each draw chose)."""
+    """A wrong answer to 14.4: function(test, the place of the rank that each draw chose)."""
     return lambda right, test, draws: function(test, _chosen(right, draws)).item()
 
 
 def _lost(choice):
-    """A wrong answer to 14.6: what is lost with the ranks at choice(right, test, draws)."""
+    """A wrong answer to 14.4: what is lost with the ranks at choice(right, test, draws)."""
     return lambda right, test, draws: (test.max() - test[choice(right, test, draws)].mean()).item()
 
 
@@ -94,7 +94,7 @@ def cost_of_choosing(right, test, draws):
 # -- exercises -------------------------------------------------------------------------------------
 
 KEYS = Exercise(
-    "14.4", "a bias for keys", 7, keys.shift,
+    "14.5", "a bias for keys", 7, keys.shift,
     teaching=shift,
     cases=_queries,
     wrong=[
@@ -146,7 +146,7 @@ KEYS = Exercise(
            "nothing, and its gradient is 0, whatever the network is trained on.")
 
 TANGENT = Exercise(
-    "14.5", "what the tangent sees of a new head", 7, probing.linearised,
+    "14.6", "what the tangent sees of a new head", 7, probing.linearised,
     teaching=f_bar,
     cases=_heads,
     wrong=[
@@ -199,7 +199,7 @@ TANGENT = Exercise(
            "whatever finetuning does to them. A head that was fitted first sees them.")
 
 RANK = Exercise(
-    "14.6", "a rank from few sentences", 8, choosing.cost_of_choosing,
+    "14.4", "a rank from few sentences", 8, choosing.cost_of_choosing,
     teaching=cost_of_choosing,
     cases=_draws,
     wrong=[
@@ -265,4 +265,4 @@ RANK = Exercise(
     praise="The best rank on the test part was itself chosen there, so the true cost is a little smaller. What counts "
            "is how it falls with the number of sentences.")
 
-EXERCISES = [KEYS, TANGENT, RANK]
+EXERCISES = [RANK, KEYS, TANGENT]
