@@ -189,7 +189,7 @@ def finding_of_bell(cart: Curve, average: np.ndarray, count: int) -> str:
     lost = [name for name, end in (("fewest", few), ("most", many)) if is_more(difference(peak, end, count))]
     if not lost:
         return "CART beats the average, but how many directions are best is within the noise"
-    return f"CART beats the average, and keeping the {' or the '.join(lost)} directions is worse"
+    return f"CART beats the average, and is worse with the {' and the '.join(lost)} directions tried"
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def exchanged(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
                    second=tasks[1], most=f" {known}" if known else "", count=count, **numbers)
         about = key(*((role, f"{name}: finetuned on {task}, and its head")
                       for name, role, task in zip("AB", ROLES, tasks)),
-                    *([("chance", "Always the most frequent answer")] if known else []))
+                    *([("", "dotted: always the most frequent answer")] if known else []))
         return Frame(finding_of_heads(tasks, table[:, :, step], most, count), alt, values, about)
 
     return {"kicker": "Chapter 14: film and customer, heads exchanged",
@@ -113,13 +113,13 @@ def finding_of_heads(tasks: list[str], accuracies: np.ndarray, most: np.ndarray,
         first = "Both tasks need their own head"
     elif needing:
         free = next(task for task in tasks if task not in needing)
-        first = f"{capital(needing[0])} needs its own head, on {free} either is as good"
+        first = f"{capital(needing[0])} needs its own head, on {free} the two are within the noise"
     else:
-        first = "Either head is as good, within the noise"
+        first = "On both tasks the two heads are within the noise"
     if np.isnan(most).any():
         return first
     beats = [task for task, (_, other), guess in zip(tasks, accuracies, most)
              if is_more(Difference(float(other - guess), float(np.sqrt(other * (1 - other) / count))))]
-    told = "no exchanged head beats guessing" if not beats else "both exchanged heads beat guessing" \
+    told = "no exchanged head is seen to beat guessing" if not beats else "both exchanged heads beat guessing" \
         if len(beats) == len(tasks) else f"on {beats[0]} alone the exchanged head beats guessing"
     return f"{first}; {told}"

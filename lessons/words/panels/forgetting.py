@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import said
+from lessons.kit.page import capital, said
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Spots, chips, key, slider, view
 from lessons.words.panels import networks
@@ -85,9 +85,9 @@ def finding_of_taking_away(task: str, mine: tuple[float, float], others: tuple[f
     loss, side = Difference.of(*mine, count), Difference.of(*others, count_of_others)
     more = Difference(loss.value - side.value, float(np.hypot(loss.error, side.error)))
     if not is_more(loss):
-        return f"Without its vector {task} is not seen to lose, {'but' if is_more(side) else 'nor'} " \
-            f"{'the others are' if is_more(side) else 'are the others'}"
+        also = "but the others are" if is_more(side) else "nor are the others"
+        return f"{capital(task)} is not seen to lose without its vector, {also}"
     if not is_more(side):
-        return f"Without its vector {task} is worse, and the others are not seen to lose"
-    much = "too, but less" if is_more(more) else "too, and more" if more.is_news else "about as much"
-    return f"Without its vector {task} is worse; the others lose {much}"
+        return f"{capital(task)} is worse without its vector, and the others are not seen to lose"
+    much = "but less" if is_more(more) else "and more" if more.is_news else "and which lose more is within the noise"
+    return f"{capital(task)} is worse without its vector; the others lose too, {much}"
