@@ -6,11 +6,10 @@ from lessons.kit.noise import WIDE, Difference, error_of_share
 from lessons.kit.page import said
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, chips, key, slider, view
+from lessons.words.experiment.heads import NEW, PROBE, PULLED, SCALED, relative
 from lessons.words.panels import networks
 from lessons.words.panels.networks import is_more
 
-NEW, PROBE = "new", "probe"  # heads, as the sweep calls them
-PULLED, SCALED = "with λ", "λ = 0, as short"  # paths, likewise
 ROLES = {NEW: "single", PROBE: "merged"}
 QUANTITIES = {"relative gap": "relative", "gap": "gap", "accuracy": "accuracy"}  # of the right chart
 CLEARLY = 0.1  # of a distance, which has no error: a smaller change is called none
@@ -29,13 +28,12 @@ def heads(sweep: xarray.Dataset):
     that λ gives.
 
     Args:
-        sweep: distance, gap, move, relative_error and accuracy (task, rank, head, path, lam), of the heads `NEW` and
-            `PROBE` and the paths `PULLED` and `SCALED`; rank 0 is all weights. The relative gap is gap/move, how far
-            the answers are from those of the tangent over how far they have moved.
+        sweep: of `experiment.heads`, of either encoder. The relative gap is how far the answers are from those of the
+            tangent, over how far they have moved.
 
     Controls: lam; quantity, of the right chart; task and rank.
     """
-    sweep = sweep.assign(relative=sweep.gap / sweep.move).sel(head=[NEW, PROBE])
+    sweep = sweep.assign(relative=relative(sweep)).sel(head=[NEW, PROBE])
     lams, ranks = list(map(float, sweep.lam.values)), list(map(int, sweep["rank"].values))
     count = networks.sentences(sweep)
     places = tuple(map(float, range(len(lams))))
