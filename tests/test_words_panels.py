@@ -75,15 +75,18 @@ def starts(merges_at=(0.5, 0.7), singles=(0.8, 0.8), bases=(0.4, 0.4)):
                           {"amount": ["none", "all once"], "reported": list(rows), "task": TASKS}, ATTRIBUTES)
 
 
-def tuned(new=(0.9, 0.88), probe=(0.3, 0.28), distance=((2.0, 1.0), (1.0, 0.5)), error=0.02):
-    """A sweep of heads with these relative gaps and distances at λ = 0 and 10; without λ, as at λ = 0."""
+def tuned(new=(0.9, 0.88), probe=(0.3, 0.28), distance=((2.0, 1.0), (1.0, 0.5)), error=0.02, alone=None):
+    """A sweep of heads with these relative gaps and distances at λ = 0 and 10; shortened without λ, the relative gap is
+    `alone` with both heads, else as at λ = 0."""
     def everywhere(rows):
         rows = np.array(rows)[None, None, :, None, :]
         along = np.concatenate([rows, rows[..., [0, 0]]], 3)
         return ("task", "rank", "head", "path", "lam"), along * np.ones((2, 2, 1, 1, 1))
 
-    relative = np.array((new, probe))
-    return xarray.Dataset({"distance": everywhere(distance), "gap": everywhere(0.5 * relative),
+    dims, gap = everywhere(0.5 * np.array((new, probe)))
+    if alone is not None:
+        gap[:, :, :, 1, 1] = 0.5 * alone
+    return xarray.Dataset({"distance": everywhere(distance), "gap": (dims, gap),
                            "move": everywhere(np.full((2, 2), 0.5)),
                            "relative_error": everywhere(np.full((2, 2), error)),
                            "accuracy": everywhere([(0.75, 0.7), (0.76, 0.76)])},
@@ -306,7 +309,14 @@ def test_the_error_of_a_share_is_that_of_many_repetitions():
 
 @pytest.mark.parametrize("sweep, title", [
     (tuned(), "λ makes the way shorter, but how straight it is depends more on the head"),
-    (tuned((0.9, 0.3), (0.88, 0.3)), "λ makes the way shorter, and straighter"),
+    (tuned((0.9, 0.3), (0.88, 0.3)), "λ makes the way shorter, and straighter; shortening alone does less"),
+    (tuned((0.9, 0.3), (0.88, 0.3), alone=0.31), "λ makes the way shorter, and straighter; shortening alone does as "
+     "much, within the noise"),
+    (tuned((0.9, 0.3), (0.88, 0.3), alone=0.1), "λ makes the way shorter, and straighter; shortening alone does more"),
+    (tuned((0.9, 0.3), (0.88, 0.4), alone=0.35), "λ makes the way shorter, and straighter; shortening alone does as "
+     "much, within the noise"),
+    (tuned((0.9, 0.2), (0.88, 0.35), alone=0.35), "λ makes the way shorter, and straighter; whether more than by shortening "
+     "alone depends on the head"),
     (tuned((0.9, 0.88), (0.9, 0.3)), "λ makes the way shorter, but straighter with the probed head alone"),
     (tuned((0.9, 0.88), (0.9, 0.88)), "λ makes the way shorter, but is not seen to make it straighter"),
     (tuned(error=0.4), "λ makes the way shorter, but is not seen to make it straighter"),
@@ -314,7 +324,8 @@ def test_the_error_of_a_share_is_that_of_many_repetitions():
      "head"),
     (tuned((0.3, 0.28), (0.9, 0.88), ((2, 1), (1, 1))), "λ makes the way shorter with the new head alone, but is not "
      "seen to make it straighter"),
-    (tuned((0.3, 0.1), (0.9, 0.7), ((1, 1), (1, 1))), "λ does not make the way shorter, but straighter"),
+    (tuned((0.3, 0.1), (0.9, 0.7), ((1, 1), (1, 1))), "λ does not make the way shorter, but straighter; shortening "
+     "alone does less"),
     (tuned((0.9, 0.9), (0.9, 0.9), ((1, 1), (1, 1))), "λ does not make the way shorter, nor straighter")])
 def test_what_heads_are_called(sweep, title):
     assert heads.heads(sweep).title == title
@@ -328,7 +339,7 @@ def test_the_right_chart_shows_what_is_asked_for():
     low, high = view.set(quantity="relative").frame.values["sure, probe"]
     assert (low, high) == (pytest.approx([0.26, 0.24]), pytest.approx([0.34, 0.32]))
     assert view.frame.values["as short, probe"] == pytest.approx([0.3, 0.3])
-    assert "Probed head: distance 1, gap 0.15, relative gap 0.30 ± 0.02, accuracy 0.760" in view.alt
+    assert "Probed head: distance 0.5, gap 0.14, relative gap 0.28 ± 0.02, accuracy 0.760" in view.alt
 
 
 @pytest.mark.parametrize("middle, title", [

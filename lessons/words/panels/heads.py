@@ -52,9 +52,9 @@ def heads(sweep: xarray.Dataset):
                    **{f"short_{head}": values[f"as short, {head}"][step] for head in ROLES})
         about = key(("single", "New head, drawn at random"), ("merged", "Probed head: fitted to θ₀’s features first"),
                     ("", f"right: {title}; dashed: tuned without λ, then made as short"))
-        return Frame(finding_of_heads(part.sel(path=PULLED)), alt, values, about)
+        return Frame(finding_of_heads(part), alt, values, about)
 
-    of_lam = slider("λ", {f"{lam:g}": lam for lam in lams}, lams[0], words=lambda lam: f"λ = {lam:g}", places=places)
+    of_lam = slider("λ", {f"{lam:g}": lam for lam in lams}, lams[-1], words=lambda lam: f"λ = {lam:g}", places=places)
     return {"kicker": "Chapter 14: staying near θ₀, and the head",
             "tries": ("Move λ to the right: the distance falls. Does the relative gap fall, too?",
                       "Compare the two lines at the same λ, and each with its dashed one."),
@@ -108,15 +108,16 @@ def _name(head):
 def finding_of_heads(part: xarray.Dataset) -> str:
     """Whether the largest λ makes the way shorter, and straighter beyond two standard errors; and whether the head
     matters more for that: whether at every λ the relative gap is smaller with the probed head, beyond two standard
-    errors, and by more than the largest λ changes it with either.
+    errors, and by more than the largest λ changes it with either. Where λ makes it straighter with both heads, whether
+    shortening alone does as much.
 
     Args:
-        part: distance, relative and relative_error (head, lam), of one task.
+        part: distance, relative and relative_error (head, path, lam), of one task.
     """
-    by_lam = {head: _less(part.sel(head=head, lam=part.lam[0]), part.sel(head=head, lam=part.lam[-1]))
-              for head in ROLES}
-    by_head = [_less(*(part.sel(head=head, lam=lam) for head in (NEW, PROBE))) for lam in part.lam]
-    factors = part.distance.isel(lam=-1) / part.distance.isel(lam=0)
+    pulled, last = part.sel(path=PULLED), part.isel(lam=-1)
+    by_lam = {head: _less(pulled.isel(lam=0).sel(head=head), last.sel(head=head, path=PULLED)) for head in ROLES}
+    by_head = [_less(*(pulled.sel(head=head, lam=lam) for head in (NEW, PROBE))) for lam in part.lam]
+    factors = pulled.distance.isel(lam=-1) / pulled.distance.isel(lam=0)
     shorter = [head for head in ROLES if float(factors.sel(head=head)) < 1 - CLEARLY]
     straighter = [head for head, less in by_lam.items() if is_more(less)]
     length = "λ makes the way shorter" if shorter else "λ does not make the way shorter"
@@ -126,10 +127,19 @@ def finding_of_heads(part: xarray.Dataset) -> str:
     if all(is_more(less) and less.value > most for less in by_head):
         return f"{length}, but how straight it is depends more on the head"
     if len(straighter) == 2:
-        return f"{length}{', and' if shorter else ', but'} straighter"
+        beyond = [_less(*(last.sel(head=head, path=path) for path in (SCALED, PULLED))) for head in ROLES]
+        return f"{length}{', and' if shorter else ', but'} straighter{_alone(beyond)}"
     if straighter:
         return f"{length}, but straighter with the {_name(straighter[0])} head alone"
     return f"{length}, but is not seen to make it straighter" if shorter else f"{length}, nor straighter"
+
+
+def _alone(beyond):
+    """What shortening alone does, given by how much less the relative gap is with λ than after that, for both heads."""
+    signs = {less.is_news * np.sign(less.value) for less in beyond}
+    words = {1.0: "less", -1.0: "more", 0.0: "as much, within the noise"}
+    return f"; shortening alone does {words[signs.pop()]}" if len(signs) == 1 else \
+        "; whether more than by shortening alone depends on the head"
 
 
 def _less(first, second):
