@@ -6,15 +6,16 @@ reads no image.
 import inspect
 
 from data import imported  # noqa: I001  first, since it remembers what is imported after it
-from data import (altered, cifar10, cifar100, fashion_mnist, kmnist, letters, medley, mnist, permuted_mnist,
+from data import (altered, asked, cifar10, cifar100, fashion_mnist, kmnist, letters, medley, mnist, permuted_mnist,
                   rotated_mnist, sentences, small_mnist, speeches, spirals, split_cifar100, svhn)
 from data.pinning import pinned
 from data.types import Dataset, Source
 
-_MODULES = {"altered": altered, "cifar10": cifar10, "cifar100": cifar100, "fashion_mnist": fashion_mnist,
-            "kmnist": kmnist, "letters": letters, "medley": medley, "mnist": mnist, "permuted_mnist": permuted_mnist,
-            "rotated_mnist": rotated_mnist, "sentences": sentences, "small_mnist": small_mnist, "speeches": speeches,
-            "spirals": spirals, "split_cifar100": split_cifar100, "svhn": svhn}
+_MODULES = {"altered": altered, "asked": asked, "cifar10": cifar10, "cifar100": cifar100,
+            "fashion_mnist": fashion_mnist, "kmnist": kmnist, "letters": letters, "medley": medley, "mnist": mnist,
+            "permuted_mnist": permuted_mnist, "rotated_mnist": rotated_mnist, "sentences": sentences,
+            "small_mnist": small_mnist, "speeches": speeches, "spirals": spirals, "split_cifar100": split_cifar100,
+            "svhn": svhn}
 SPLITS = ("train", "test")
 
 

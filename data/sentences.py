@@ -42,7 +42,7 @@ _MOST_PER_OTHER = {"compares": 3}  # sentences of the first class for one of the
 
 def outputs(task: str) -> tuple[int, int]:
     """The first label of a task, and the one behind its last: the tasks' classes stand side by side."""
-    before = TASKS[:TASKS.index(_checked_task(task))]
+    before = TASKS[:TASKS.index(checked_task(task))]
     first = sum(len(CLASSES[other]) for other in before)
     return first, first + len(CLASSES[task])
 
@@ -248,7 +248,12 @@ def _stand_in(reason):
 
 # -- options -----------------------------------------------------------------------------------------------------------
 
-def _checked_task(task):
+def checked_task(task: str) -> str:
+    """The task.
+
+    Raises:
+        ValueError: there is no such task.
+    """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, or None for sentences without labels, not {task!r}")
     return task
@@ -256,7 +261,7 @@ def _checked_task(task):
 
 def _checked(task, size, words, length):
     if task is not None:
-        _checked_task(task)
+        checked_task(task)
     if size is not None:
         size = checked_whole("size", size, 1)
     return task, size, checked_whole("words", words, _FIRST_WORD + 1, MOST_WORDS), checked_whole("length", length, 1)

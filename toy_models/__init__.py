@@ -10,7 +10,8 @@ from toy_models.residual import ResidualMLP
 from toy_models.resnet import ResNet18
 from toy_models.velocity import VelocityNetwork
 from toy_models.text_encoder import TextEncoder
+from toy_models.text_to_text import TextToText
 from toy_models.tiny_vit import TinyViT
 
-__all__ = ["BYOL", "MLP", "Architecture", "CharacterGPT", "Recipe", "ResNet18", "ResidualMLP", "TextEncoder", "TinyViT",
-           "VelocityNetwork", "batchnorm", "losses", "weights", "zoo"]
+__all__ = ["BYOL", "MLP", "Architecture", "CharacterGPT", "Recipe", "ResNet18", "ResidualMLP", "TextEncoder",
+           "TextToText", "TinyViT", "VelocityNetwork", "batchnorm", "losses", "weights", "zoo"]

@@ -13,7 +13,7 @@ from data.sentences import MASK
 
 SEEN_CLASSES, ALL_CLASSES = "seen classes", "all classes"
 NEXT_CHARACTER, FLOW_MATCHING, TWO_VIEWS = "next character", "flow matching", "two views"
-MASKED_WORDS = "masked words"
+MASKED_WORDS, WRITTEN_WORDS = "masked words", "written words"
 MASKED = 0.15  # the share of words that are hidden (Devlin et al. 2019)
 
 Ask = Callable[[nn.Module, Tensor, Tensor, Generator], tuple[Tensor, Tensor]]
@@ -127,6 +127,10 @@ def _words(network, x, y, generator):
     return network.guesses(seen, drawn), x[drawn].long()
 
 
+def _answers(network, x, y, generator):
+    return network.written(x, y)
+
+
 def unlike(a: Tensor, b: Tensor) -> Tensor:
     """2 − 2·cos(a, b), the mean over samples: what BYOL makes smaller (Grill et al. 2020, Eq. 2)."""
     return 2 - 2 * F.cosine_similarity(a, b, dim=1).mean()
@@ -137,4 +141,5 @@ _LOSSES = {SEEN_CLASSES: (_labels, None),
            NEXT_CHARACTER: (_characters, F.cross_entropy),
            FLOW_MATCHING: (_velocities, F.mse_loss),
            TWO_VIEWS: (_views, unlike),
-           MASKED_WORDS: (_words, F.cross_entropy)}
+           MASKED_WORDS: (_words, F.cross_entropy),
+           WRITTEN_WORDS: (_answers, F.cross_entropy)}

@@ -18,11 +18,13 @@ from toy_models.mlp import MLP
 from toy_models.residual import ResidualMLP
 from toy_models.resnet import ResNet18
 from toy_models.text_encoder import TextEncoder
+from toy_models.text_to_text import TextToText
 from toy_models.tiny_vit import TinyViT
 from toy_models.velocity import VelocityNetwork
 
 NETWORKS = {"MLP": MLP, "ResNet18": ResNet18, "ResidualMLP": ResidualMLP, "CharacterGPT": CharacterGPT,
-            "VelocityNetwork": VelocityNetwork, "BYOL": BYOL, "TinyViT": TinyViT, "TextEncoder": TextEncoder}
+            "VelocityNetwork": VelocityNetwork, "BYOL": BYOL, "TinyViT": TinyViT, "TextEncoder": TextEncoder,
+            "TextToText": TextToText}
 _TITLES = {"ResNet18": "ResNet-18"}  # where a network is not called as its class is
 OPTIMISERS = ("sgd", "adam", "adamw")
 CONSTANT, COSINE = "constant", "warm-up and cosine"

@@ -1,4 +1,4 @@
 """What chapter 14 measures."""
-from lessons.words.experiment import heads, lines, merges, minilm, poets, pretraining, setting
+from lessons.words.experiment import heads, lines, merges, minilm, poets, pretraining, setting, texts
 
-__all__ = ["heads", "lines", "merges", "minilm", "poets", "pretraining", "setting"]
+__all__ = ["heads", "lines", "merges", "minilm", "poets", "pretraining", "setting", "texts"]
