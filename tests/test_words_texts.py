@@ -14,10 +14,10 @@ from toy_models import Architecture, Recipe, TextToText, losses
 from toy_models.weights import average, cosine, interpolate, norm, scale, subtract
 
 TASKS = ("film", "question", "customer")
-TINY = texts.Settings(tasks=TASKS, pretraining=640, size=320, epochs=3, held_out=12, test=24, taken=10, features=8)
+TINY = texts.Settings(tasks=TASKS, pretraining=320, size=160, epochs=4, held_out=12, test=24, taken=10, features=8)
 
 
-def tiny_start(seed=0, size=640):
+def tiny_start(seed=0, size=320):
     architecture = Architecture.of("TextToText", width=16, blocks=1, heads=2)
     return Recipe.on("asked", architecture, options={"size": size, "length": asking.LENGTH, "labelled": 10}, lr=1e-2,
                      epochs=1, batch_size=32, optimiser="adam", loss=losses.WRITTEN_WORDS, seed=seed)
@@ -98,7 +98,7 @@ def test_reported_merges_are_those_of_the_library(small, sweep):
     assert written.sel(reported="average").values.tolist() == small.right(average(small.finetuned)).tolist()
     assert written.sel(reported="θ₀").values.tolist() == small.right(small.base).tolist()
     held = sweep.held.sel(searched="task_arithmetic", place=0).dropna("scale")
-    best = float(held.scale[int(held.argmax())])
+    best = float(held.scale[held.values.argmax()])
     state = merge("task_arithmetic", small.base, small.finetuned, scale=best)
     assert written.sel(reported="task_arithmetic").values.tolist() == small.right(state).tolist()
     assert held.sel(scale=best).item() == pytest.approx(small.share(state, PARTS[0]).mean())
@@ -139,6 +139,36 @@ def test_a_line_has_the_networks_at_its_ends_and_ctl_between_them(small, sweep):
     expected = 1 - torch.cosine_similarity(middle, (a + b) / 2, dim=1).mean().item()
     seen = sweep.gap_mean.sel(pair="film and question", alpha=0.5, layer="decoder 1").item()
     assert seen == pytest.approx(expected, rel=1e-4)
+
+
+def test_of_all_networks_the_average_is_compared_with_the_mean_of_their_features(small, sweep):
+    x = [small.test[task][0][:TINY.features] for task in range(3)]
+    each = [torch.cat([network(state).features(some)["encoder 1"] for some in x]).double() for state in small.finetuned]
+    middle = torch.cat([network(average(small.finetuned)).features(some)["encoder 1"] for some in x]).double()
+    mean = sum(each) / 3
+    cosines = [torch.cosine_similarity(each[i], each[j], dim=1).mean().item() for i, j in ((0, 1), (0, 2), (1, 2))]
+    seen = sweep.sel(layer="encoder 1")
+    gap = 1 - torch.cosine_similarity(middle, mean, dim=1).mean().item()
+    reach = ((middle * mean).sum(1) / mean.square().sum(1)).mean().item()
+    assert seen.own_all.item() == pytest.approx(1 - np.mean(cosines), rel=1e-4)
+    assert (seen.gap_all.item(), seen.coef_all.item()) == pytest.approx((gap, reach), rel=1e-4)
+
+
+def test_a_chorus_says_the_word_with_the_highest_mean_of_logits(small, sweep):
+    x, y = (part[:TINY.taken] for part in small.test[1])
+    networks = [network(state) for state in small.finetuned]
+    right = 0
+    for one, wanted in zip(x, y):
+        said = []
+        for _ in range(asked.LONGEST):
+            given = torch.tensor([[*said, 0]])
+            said.append(int(sum(voice(one[None], given)[0, -1] for voice in networks).argmax()))
+            if said[-1] == asked.END:
+                break
+        right += said == wanted[wanted > 0].tolist()
+    assert sweep.outputs.sel(task="question").item() == right == texts.in_chorus(networks, x, y)
+    alone = [texts.in_chorus([voice], x, y) for voice in networks]
+    assert alone == [small.right(state, most=TINY.taken)[1] for state in small.finetuned] and len(set(alone)) > 1
 
 
 def test_what_is_taken_away_is_taken_from_the_start(small, sweep):

@@ -1,5 +1,6 @@
 """A small transformer that reads a text and writes one, of T5's shape (Raffel et al. 2020): an encoder, and a decoder
 that writes word by word."""
+from collections.abc import Callable
 from functools import lru_cache
 
 import torch
@@ -112,12 +113,7 @@ class TextToText(nn.Module):
         """
         x = _checked(x)
         memory = self._read(x)[-1]
-        said = x.new_full((len(x), 1), PADDING)
-        for _ in range(checked_whole("length", length, 1)):
-            likeliest = self._logits(self._write(x, memory, said)[-1][:, -1]).argmax(1)
-            has_ended = (said == END).any(1)
-            said = torch.cat([said, likeliest.masked_fill(has_ended, PADDING)[:, None]], 1)
-        return said[:, 1:]
+        return greedy(lambda said: self._logits(self._write(x, memory, said)[-1][:, -1]), len(x), length)
 
     def _decoded(self, x, y):
         """The decoder's normalised stream; it begins with padding, as T5's, and then reads each answer but its last
@@ -138,6 +134,26 @@ class TextToText(nn.Module):
 
     def _logits(self, h):
         return h @ self.embedding.weight.T
+
+
+@torch.no_grad()
+def greedy(logits: Callable[[Tensor], Tensor], count: int, length: int) -> Int64[Tensor, "{count} {length}"]:
+    """The likeliest word after those before it, up to `END`, and `PADDING` behind it.
+
+    Args:
+        logits: what was written so far (count, places), padding first -> logits of the next word (count, words).
+        count: how many answers.
+        length: of an answer at most, with its end.
+    """
+    said = torch.full((count, 1 + checked_whole("length", length, 1)), PADDING)
+    writes = torch.ones(count, dtype=torch.bool)
+    for place in range(1, said.shape[1]):
+        likeliest = logits(said[:, :place]).argmax(1)
+        said[:, place] = likeliest.where(writes, PADDING)
+        writes &= likeliest != END
+        if not writes.any():
+            break
+    return said[:, 1:]
 
 
 class _Stack(nn.Module):

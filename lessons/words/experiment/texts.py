@@ -4,6 +4,7 @@ two of them (CTL, §4.2 and B.1.2), and a task vector taken away again.
 A network answers greedily, and an answer is right where it is the wanted one word for word, its end included. All
 accuracies are kept as numbers of sentences, so that their errors can be computed.
 """
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,7 @@ from data.types import Source
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.linearity.algorithms import along
+from lessons.linearity.algorithms import along, coef, own_distance
 from lessons.merging import merge
 from lessons.merging.search import Grid, Merges, anew, searched, tuned
 from lessons.suites import PARTS
@@ -29,7 +30,8 @@ from lessons.words import asking
 from lessons.words.experiment.merges import geometry
 from lessons.words.experiment.setting import DATASET
 from toy_models import Recipe, TextToText, zoo
-from toy_models.weights import State, interpolate
+from toy_models.text_to_text import greedy
+from toy_models.weights import State, average, interpolate
 
 Questions = tuple[Tensor, Tensor]  # texts x and answers y, as `data.asked` gives them
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -42,6 +44,7 @@ GRIDS = {grid.method: grid for grid in (
     Grid("ties", (0.25, 0.5, 1.0, 1.5), "density", (0.1, 0.3)),
     Grid("tsv", (0.25, 0.5, 0.75, 1.0)),
     Grid("cart", (1.0, 1.5), "rank_ratio", (1 / 64, 0.04, 0.08, 0.16, 0.32)))}
+AT_ONCE = 100  # questions that a network answers
 WAYS = ("written", "chosen")
 SAID = ("an answer of the task", "an answer of another task", "something else")
 
@@ -145,15 +148,18 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         length (task): ‖τ_t‖/‖θ₀‖; cosine: of two task vectors, mean over pairs;
         gap_…, coef_… (pair, alpha, layer), own_… (pair, layer), distance (pair): as `along` names them;
         between (pair, alpha, end: 2): how many written answers are right on the two tasks of a pair;
+        gap_all, coef_all, own_all (layer): of the average of all networks' weights beside the mean of their features,
+        means over questions of all tasks; own_all is the mean over pairs of networks;
+        outputs (task): how many are right of answers whose words have the highest mean of all networks' logits;
         negated (lam, taken, task): how many are right of θ₀ − λτ_taken.
-        The attributes `test` and `negated` say of how many sentences a task.
+        The attributes `test` and `negated` say of how many sentences a task; `outputs` has as many as `negated`.
     """
     return measured(load(settings, seed), settings)
 
 
 def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     """`measure` of networks that are there."""
-    sweep = merged(loaded, settings).merge(lines(loaded, settings))
+    sweep = merged(loaded, settings).merge(lines(loaded, settings)).merge(of_all(loaded, settings))
     return sweep.assign(negated=(("lam", "taken", "task"), negated(loaded, settings.taken))).assign_coords(
         lam=list(TAKEN), taken=list(loaded.tasks)).assign_attrs(
         test=settings.test, negated=settings.taken,
@@ -201,12 +207,12 @@ def counted(loaded: Loaded, network: TextToText, task: int) -> np.ndarray:
     """How many of a task's test questions are answered right, written and chosen, and how many answers are of each kind
     of `SAID`, (5,)."""
     x, y = loaded.test[task]
-    written = network.answer(x, asked.LONGEST)
+    said = written(network, x, asked.LONGEST)
     own = answers_of([loaded.tasks[task]])
     others = answers_of([other for other in loaded.tasks if other != loaded.tasks[task]])
-    is_own, is_others = is_among(written, own), is_among(written, others)
+    is_own, is_others = is_among(said, own), is_among(said, others)
     kinds = [is_own, is_others & ~is_own, ~is_own & ~is_others]
-    correct = [(written == y).all(1), (own[likeliest(network, x, own)] == y).all(1)]
+    correct = [(said == y).all(1), (own[likeliest(network, x, own)] == y).all(1)]
     return np.array([int(which.sum()) for which in (*correct, *kinds)])
 
 
@@ -217,8 +223,16 @@ def right(network: TextToText, x: Tensor, y: Tensor) -> int:
         network: that is asked.
         x, y: questions (questions, length), answers (questions, places).
     """
-    threads.stop_if_asked()
-    return int((network.answer(x, y.shape[1]) == y).all(1).sum())
+    return int((written(network, x, y.shape[1]) == y).all(1).sum())
+
+
+def written(network: TextToText, x: Tensor, length: int) -> Tensor:
+    """(questions, length): the answers, some at a time, so that logits stay in the processor's cache."""
+    said = []
+    for some in x.split(AT_ONCE):
+        threads.stop_if_asked()
+        said.append(network.answer(some, length))
+    return torch.cat(said)
 
 
 def answers_of(tasks: Sequence[str]) -> Tensor:
@@ -271,6 +285,43 @@ def of_pair(loaded: Loaded, count: int, pair: tuple[str, str]) -> xarray.Dataset
     between = [[right(TextToText.from_state(interpolate(*ends, alpha)), *loaded.test[place]) for place in places]
                for alpha in ALPHAS]
     return line.drop_vars(["coef_count", "bin"]).assign(between=(("alpha", "end"), between))
+
+
+def of_all(loaded: Loaded, settings: Settings) -> xarray.Dataset:
+    """What `measure` says of all networks together: whether their average has the mean of their features (CTL for more
+    than two), and what the mean of their logits answers."""
+    networks = list(map(TextToText.from_state, loaded.finetuned))
+    middle = TextToText.from_state(average(loaded.finetuned))
+    seen = threads.side_by_side(lambda of_task: beside_the_mean(networks, middle, of_task[0][:settings.features]),
+                                loaded.test)
+    said = threads.side_by_side(lambda of_task: in_chorus(networks, *(part[:settings.taken] for part in of_task)),
+                                loaded.test)
+    numbers = np.mean(seen, 0).T
+    sets = {f"{name}_all": ("layer", numbers[place]) for place, name in enumerate(("gap", "coef", "own"))}
+    return xarray.Dataset(sets | {"outputs": ("task", said)},
+                          {"layer": middle.layer_names, "task": list(loaded.tasks)})
+
+
+@torch.no_grad()
+def beside_the_mean(networks: Sequence[TextToText], middle: TextToText, x: Tensor) -> list[tuple[float, ...]]:
+    """Gap, coef and own distance of every layer, means over questions x."""
+    each, rows = [network.features(x) for network in networks], []
+    for layer, features in middle.features(x).items():
+        mean = torch.stack([one[layer].double() for one in each]).mean(0)
+        apart = [own_distance(one[layer], other[layer]).mean() for one, other in itertools.combinations(each, 2)]
+        gap = own_distance(features, mean).mean()
+        rows.append((gap.item(), coef(features, mean).mean().item(), torch.stack(apart).mean().item()))
+    return rows
+
+
+def in_chorus(networks: Sequence[TextToText], x: Tensor, y: Tensor) -> int:
+    """How many questions are answered right by the mean of the networks' logits."""
+    def logits(some, said):
+        threads.stop_if_asked()
+        return torch.stack([network(some, F.pad(said[:, 1:], (0, 1)))[:, -1] for network in networks]).mean(0)
+
+    said = [greedy(partial(logits, some), len(some), y.shape[1]) for some in x.split(AT_ONCE)]
+    return int((torch.cat(said) == y).all(1).sum())
 
 
 def negated(loaded: Loaded, most: int) -> np.ndarray:
