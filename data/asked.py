@@ -39,11 +39,12 @@ def source(task: str | None = None, size: int | None = None, length: int = 32, l
     labelled = checked_whole("labelled", labelled, 0)
     origin = sentences.source(task, size, length=length)
     if task:
-        text, asked = f"{origin.text}, asked in words", (PROMPTS[task], ANSWERS[task])
+        text = f"{origin.text}, asked in words"
+        code = digest(origin.digest, "asked", PROMPTS[task], ANSWERS[task], END, GAP)
     else:
         text = f"{origin.text}, with gaps" + (f", and {labelled} labelled ones a task" if labelled else "")
-        asked = (labelled, *PROMPTS.values(), *ANSWERS.values())
-    return Source(origin.kind, text, digest(origin.digest, "asked", *asked, END, GAP), origin.reason)
+        code = digest(origin.digest, "asked", labelled, *PROMPTS.values(), *ANSWERS.values(), END, GAP)
+    return Source(origin.kind, text, code, origin.reason)
 
 
 def load(split: str, task: str | None = None, size: int | None = None, length: int = 32,

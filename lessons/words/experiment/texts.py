@@ -120,8 +120,8 @@ def load(settings: Settings, seed: int = 0) -> Loaded:
 
 def questions(task: str, first: int, count: int) -> Questions:
     """Every second question of a task's test part from the first or second on, `count` of them spread evenly."""
-    whole = data.load("asked", "test", task=task, length=asking.LENGTH)
-    half = data.Dataset(whole.x[first::2], whole.y[first::2], whole.source).spread(count)
+    tested = data.load("asked", "test", task=task, length=asking.LENGTH)
+    half = data.Dataset(tested.x[first::2], tested.y[first::2], tested.source).spread(count)
     return half.x.clone(), half.y[:, :asked.LONGEST].clone()
 
 
@@ -208,11 +208,11 @@ def counted(loaded: Loaded, network: TextToText, task: int) -> np.ndarray:
     of `SAID`, (5,)."""
     x, y = loaded.test[task]
     said = written(network, x, asked.LONGEST)
-    own = answers_of([loaded.tasks[task]])
+    answers = answers_of([loaded.tasks[task]])
     others = answers_of([other for other in loaded.tasks if other != loaded.tasks[task]])
-    is_own, is_others = is_among(said, own), is_among(said, others)
+    is_own, is_others = is_among(said, answers), is_among(said, others)
     kinds = [is_own, is_others & ~is_own, ~is_own & ~is_others]
-    correct = [(said == y).all(1), (own[likeliest(network, x, own)] == y).all(1)]
+    correct = [(said == y).all(1), (answers[likeliest(network, x, answers)] == y).all(1)]
     return np.array([int(which.sum()) for which in (*correct, *kinds)])
 
 
@@ -307,10 +307,11 @@ def beside_the_mean(networks: Sequence[TextToText], middle: TextToText, x: Tenso
     """Gap, coef and own distance of every layer, means over questions x."""
     each, rows = [network.features(x) for network in networks], []
     for layer, features in middle.features(x).items():
-        mean = torch.stack([one[layer].double() for one in each]).mean(0)
-        apart = [own_distance(one[layer], other[layer]).mean() for one, other in itertools.combinations(each, 2)]
+        ends = [features_of[layer].double() for features_of in each]
+        mean = torch.stack(ends).mean(0)
+        distances = [own_distance(*pair).mean() for pair in itertools.combinations(ends, 2)]
         gap = own_distance(features, mean).mean()
-        rows.append((gap.item(), coef(features, mean).mean().item(), torch.stack(apart).mean().item()))
+        rows.append((gap.item(), coef(features, mean).mean().item(), torch.stack(distances).mean().item()))
     return rows
 
 
@@ -339,15 +340,15 @@ def without(loaded: Loaded, task: int, lam: float) -> State:
 
 # -- what the numbers say ----------------------------------------------------------------------------------------------
 
-def mean_share(counts: Sequence[int] | xarray.DataArray, of: int) -> tuple[float, float]:
+def mean_share(counts: Sequence[int] | xarray.DataArray, questions: int) -> tuple[float, float]:
     """The mean over tasks of shares right, and its standard error, from the number right of each (tasks,).
 
     Args:
         counts: how many are right.
-        of: how many there are a task.
+        questions: how many there are a task.
     """
-    shares = np.asarray(counts) / of
-    return float(shares.mean()), float(np.sqrt((shares * (1 - shares) / of).sum()) / len(shares))
+    shares = np.asarray(counts) / questions
+    return float(shares.mean()), float(np.sqrt((shares * (1 - shares) / questions).sum()) / len(shares))
 
 
 def forgetting(sweep: xarray.Dataset) -> xarray.Dataset:
@@ -355,9 +356,9 @@ def forgetting(sweep: xarray.Dataset) -> xarray.Dataset:
     the others."""
     shares = sweep.negated / sweep.attrs["negated"]
     tasks = list(sweep.taken.values)
-    own = xarray.concat([shares.sel(taken=task, task=task, drop=True) for task in tasks],
-                        xarray.DataArray(tasks, dims="taken", name="taken"))
-    return xarray.Dataset({"own": own, "others": (shares.sum("task") - own) / (len(tasks) - 1)})
+    itself = xarray.concat([shares.sel(taken=task, task=task, drop=True) for task in tasks],
+                           xarray.DataArray(tasks, dims="taken", name="taken"))
+    return xarray.Dataset({"own": itself, "others": (shares.sum("task") - itself) / (len(tasks) - 1)})
 
 
 EXPERIMENT = Experiment("words-texts", measure, PROFILES, source, DATASET, recipes=recipes)
