@@ -315,8 +315,8 @@ def test_the_error_of_a_share_is_that_of_many_repetitions():
     (tuned((0.9, 0.3), (0.88, 0.3), alone=0.1), "λ makes the way shorter, and straighter; shortening alone does more"),
     (tuned((0.9, 0.3), (0.88, 0.4), alone=0.35), "λ makes the way shorter, and straighter; shortening alone does as "
      "much, within the noise"),
-    (tuned((0.9, 0.2), (0.88, 0.35), alone=0.35), "λ makes the way shorter, and straighter; whether more than by shortening "
-     "alone depends on the head"),
+    (tuned((0.9, 0.2), (0.88, 0.35), alone=0.35), "λ makes the way shorter, and straighter; whether more "
+     "than by shortening alone depends on the head"),
     (tuned((0.9, 0.88), (0.9, 0.3)), "λ makes the way shorter, but straighter with the probed head alone"),
     (tuned((0.9, 0.88), (0.9, 0.88)), "λ makes the way shorter, but is not seen to make it straighter"),
     (tuned(error=0.4), "λ makes the way shorter, but is not seen to make it straighter"),
