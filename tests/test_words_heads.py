@@ -197,6 +197,8 @@ def test_stopping_early_is_read_between_the_moments(sweep):
     at_moment = sweep.copy(deep=True)
     at_moment.distance.loc[{"path": PULLED, "lam": 20.0, **where}] = early.early_distance
     assert heads.stopped_early(at_moment, 20.0, **where) == pytest.approx(float(early.early_gap / early.early_move))
+    at_moment.distance.loc[{"path": PULLED, "lam": 20.0, **where}] = early.early_distance / 2
+    assert np.isnan(heads.stopped_early(at_moment, 20.0, **where))
     assert 0 < float(early.early_distance) < float(sweep.distance.sel(path=PULLED, lam=0.0, **where))
 
 

@@ -56,10 +56,10 @@ PROFILES = Profiles(
     quick=Settings(("film", "question"), (8,), (NEW, PROBE), (0.0, 10.0, 50.0), size=480, passes=1, rates=(1e-3, 3e-3),
                    moments=(), sentences=200),
     full=Settings(("film", "subjective", "pro/con", "question"), (WHOLE, 8, 1), (NEW, PROBE, LONG), LAMS, size=1000,
-                  passes=1, rates=(1e-3, 3e-3), moments=(0.25, 0.5), sentences=300))
+                  passes=1, rates=(1e-3, 3e-3), moments=(0.05, 0.25, 0.5), sentences=300))
 MINILM_PROFILES = Profiles(
     quick=None, full=Settings(("film", "question"), (8,), (NEW, PROBE, LONG), LAMS, size=300, passes=2,
-                              rates=(1e-4, 1e-3), moments=(0.25, 0.5), sentences=200))
+                              rates=(1e-4, 1e-3), moments=(0.05, 0.25, 0.5), sentences=200))
 
 
 @dataclass(frozen=True)
@@ -245,16 +245,16 @@ def relative(sweep: xarray.Dataset) -> xarray.DataArray:
 
 def stopped_early(sweep: xarray.Dataset, lam: float, **where) -> float:
     """The relative gap without a pull at the step where θ has gone as far as with λ to the end, interpolated between
-    the moments that were measured.
+    the moments that were measured; NaN where that is outside them.
 
     Args:
         where: task, rank and head.
     """
     pulled = sweep.sel(path=PULLED, **where)
     end = pulled.sel(lam=0.0)
-    far = [0.0, *pulled.early_distance.values, end.distance.item()]
-    bent = [0.0, *(pulled.early_gap / pulled.early_move).values, (end.gap / end.move).item()]
-    return float(np.interp(pulled.distance.sel(lam=lam).item(), far, bent, right=np.nan))
+    far = [*pulled.early_distance.values, end.distance.item()]
+    bent = [*(pulled.early_gap / pulled.early_move).values, (end.gap / end.move).item()]
+    return float(np.interp(pulled.distance.sel(lam=lam).item(), far, bent, left=np.nan, right=np.nan))
 
 
 def source() -> Source:
