@@ -59,7 +59,7 @@ def answers(asked: Answers):
     ordered = sorted(asked.tasks, key=lambda task: len(data.sentences.CLASSES[task]))
     columns = [ordered[:-2], ordered[-2:]] if len(ordered) > half else [ordered]
     width = asked.loaded.base["position"].shape[1]
-    kept = [count for count in DIRECTIONS if count < width] + [width]
+    counts = [count for count in DIRECTIONS if count < width] + [width]
 
     def draw(sentence, lam, directions):
         of_tasks = asked(sentence, directions, lam)
@@ -70,9 +70,9 @@ def answers(asked: Answers):
             most = {(task, max(of_tasks[task], key=of_tasks[task].get)) for task in tasks}
             is_answer = np.array([row in most for row in rows])
             places = -np.arange(len(rows))
-            for mark, chosen in (("answer", is_answer), ("other", ~is_answer)):
-                values[f"{mark} {column}"] = (shares[chosen], places[chosen])
-                values[f"bar of {mark} {column}"] = _bars(shares[chosen], places[chosen])
+            for mark, mask in (("answer", is_answer), ("other", ~is_answer)):
+                values[f"{mark} {column}"] = (shares[mask], places[mask])
+                values[f"bar of {mark} {column}"] = _bars(shares[mask], places[mask])
         counted = "the average" if not directions else f"{directions} of {width} directions"
         listed = "; ".join(f"{task}: {', '.join(f'{name} {percent(share)}' for name, share in of_task.items())}"
                            for task, of_task in of_tasks.items())
@@ -88,7 +88,7 @@ def answers(asked: Answers):
             "controls": {"sentence": typed("Type a sentence", SENTENCES),
                          "lam": slider("λ of CART", LAMS, 2.0, words="λ = {:g}".format),
                          "directions": chips("directions kept of every matrix",
-                                             {_named(count, width): count for count in kept}, kept[-3])},
+                                             {_named(count, width): count for count in counts}, counts[-3])},
             "caption": f"The course’s own encoder, finetuned on {len(asked.tasks)} tasks and merged by CART on the "
                        "matrices of attention and the MLPs. To it, all words outside its vocabulary are one word."}
 
