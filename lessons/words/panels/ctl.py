@@ -31,14 +31,14 @@ def shares_of(sweep: xarray.Dataset) -> np.ndarray:
 
 def depths(layers: list[str]) -> np.ndarray:
     """Where layers stand on an axis on which networks of several depths can be compared: the embedding at 0, the last
-    block at 1, what follows it behind."""
+    block at 1, what follows it behind, the logits last."""
     numbers = [re.fullmatch(r"(?:block|layer) (\d+)", layer) for layer in layers]
     count, behind, places = sum(map(bool, numbers)), 1.0, []
-    for number in numbers:
+    for name, number in zip(layers, numbers):
         if number:
             places.append(int(number[1]) / count)
         elif len(places) and places[-1] >= 1:
-            behind += _BEHIND
+            behind = 1 + 2 * _BEHIND if name == "output" else behind + _BEHIND
             places.append(behind)
         else:
             places.append(0.0)

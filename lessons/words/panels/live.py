@@ -72,7 +72,8 @@ def answers(asked: Answers):
             places = -np.arange(len(rows))
             for mark, mask in (("answer", is_answer), ("other", ~is_answer)):
                 values[f"{mark} {column}"] = (shares[mask], places[mask])
-                values[f"bar of {mark} {column}"] = _bars(shares[mask], places[mask])
+                values |= {_bar(mark, column, row): ((0, share) if shown else (np.nan, np.nan), (place, place))
+                           for row, (share, place, shown) in enumerate(zip(shares, places, mask))}
         counted = "the average" if not directions else f"{directions} of {width} directions"
         listed = "; ".join(f"{task}: {', '.join(f'{name} {percent(share)}' for name, share in of_task.items())}"
                            for task, of_task in of_tasks.items())
@@ -102,12 +103,8 @@ def rows_of(tasks: Sequence[str]) -> list[tuple[str, str]]:
     return [(task, name) for task in tasks for name in data.sentences.CLASSES[task]]
 
 
-def _bars(shares, places):
-    """Lines from 0 to every share, with gaps between them."""
-    x = np.stack([np.zeros_like(shares), shares, np.full_like(shares, np.nan)], 1)
-    y = np.repeat(places[:, None].astype(float), 3, 1)
-    y[:, 2] = np.nan
-    return x.flatten(), y.flatten()
+def _bar(mark, column, row):
+    return f"bar {row} of {mark} {column}"
 
 
 def _classes(column, tasks):
@@ -115,8 +112,9 @@ def _classes(column, tasks):
     ticks = {-place: f"{task}: {name}" for place, (task, name) in enumerate(rows)}
     return Chart(Axis("probability among the task’s classes", 0, 1.02, unit="percent"),
                  Axis("class of each task", 0.6 - len(rows), 0.6, ticks=ticks),
-                 (Path(f"bar of other {column}", "other", aside=True), Spots(f"other {column}", "other", small=True),
-                  Path(f"bar of answer {column}", "merged", aside=True), Spots(f"answer {column}", "merged")),
+                 (*(Path(_bar(mark, column, row), role, aside=True) for row in range(len(rows))
+                    for mark, role in (("other", "other"), ("answer", "merged"))),
+                  Spots(f"other {column}", "other", small=True), Spots(f"answer {column}", "merged")),
                  height=max(260, 26 * len(rows)))
 
 
