@@ -46,7 +46,7 @@ class Attention(nn.Module):
         width: of the stream.
         heads: they divide the width.
         key_bias: whether keys have a bias. It changes nothing, because it adds the same number to all scores of a
-            query. So its gradient is rounding alone, and where it starts at 0, Adam’s steps are made of rounding.
+            query. So its gradient is rounding alone, and where it starts at 0, Adam's steps are made of rounding.
     """
 
     def __init__(self, width: int, heads: int, key_bias: bool = True):

@@ -99,6 +99,7 @@ class Several:
     Attributes:
         suite: the tasks and their outputs.
         base, finetuned: state dicts of the layers.
+        heads: (weight, bias) of every task.
 
     Raises:
         CheckpointError: the encoder is not here.
@@ -200,7 +201,7 @@ def finetuned(pretrained: State, pieces: Pieces, training: Training, seed: int, 
 
 
 def trained(pretrained: State, pieces: Pieces, training: Training, seed: int, task: str) -> dict[str, Tensor]:
-    """As `finetuned`, trained now, with one thread."""
+    """As `finetuned`, trained now."""
     rows = data.sentences.texts("train", task, training.size)
     x, y = pieces([text for text, _ in rows], training.length), _labels(rows, task)
     generator = torch.Generator().manual_seed(seed)

@@ -10,7 +10,6 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.merging.search import Grid
 from lessons.vit.algorithms import matrices
-from lessons.words import pretrained
 from lessons.words.experiment import lines, merges, setting
 from lessons.words.minilm import NAME
 from lessons.words.pretrained import Several, Training
@@ -61,5 +60,3 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
 EXPERIMENT = Experiment("words-minilm", measure, PROFILES, setting.source, setting.DATASET, network=NAME)
 run = EXPERIMENT.run
-
-__all__ = ["EXPERIMENT", "GRIDS", "PROFILES", "Settings", "load", "measure", "pretrained", "run"]

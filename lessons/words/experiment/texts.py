@@ -22,11 +22,11 @@ from lessons.cart.algorithms.spectra import Spectra
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearity.algorithms import along, coef, own_distance
-from lessons.merging import merge
 from lessons.merging.search import Grid, Merges, anew, searched, tuned
 from lessons.suites import PARTS
 from lessons.vit.algorithms import matrices
 from lessons.words import asking
+from lessons.words.experiment.lines import without
 from lessons.words.experiment.merges import geometry
 from lessons.words.experiment.setting import DATASET
 from toy_models import Recipe, TextToText, zoo
@@ -331,11 +331,6 @@ def negated(loaded: Loaded, most: int) -> np.ndarray:
     seen = threads.side_by_side(lambda make: loaded.right(make(), most=most), less)
     start = np.tile(loaded.right(loaded.base, most=most), (len(loaded.tasks), 1))
     return np.concatenate([start[None], np.reshape(seen, (-1, *start.shape))])
-
-
-def without(loaded: Loaded, task: int, lam: float) -> State:
-    """θ₀ − λτ_t."""
-    return merge("task_arithmetic", loaded.base, [loaded.finetuned[task]], scale=-lam)
 
 
 # -- what the numbers say ----------------------------------------------------------------------------------------------

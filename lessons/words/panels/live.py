@@ -55,9 +55,8 @@ def answers(asked: Answers):
 
     Controls: sentence; lam (λ of CART); directions (how many of every matrix's CART keeps; 0 is the average).
     """
-    half = (len(asked.tasks) + 1) // 2
     ordered = sorted(asked.tasks, key=lambda task: len(data.sentences.CLASSES[task]))
-    columns = [ordered[:-2], ordered[-2:]] if len(ordered) > half else [ordered]
+    columns = [ordered[:-2], ordered[-2:]] if len(ordered) > 2 else [ordered]
     width = asked.loaded.base["position"].shape[1]
     counts = [count for count in DIRECTIONS if count < width] + [width]
 
