@@ -452,7 +452,7 @@ def altered(width: int = 64, seed: int = 0, size: int = 3000, epochs: int = 3, l
 
 @_remakeable
 def sentences(seed: int = 0, size: int = 1500, epochs: int = 3, tasks: Sequence[str] = data.sentences.TASKS,
-              lr: float = 2e-3, pretraining: tuple[int, int | None] = (3, None)) -> Suite:
+              lr: float = 2e-3, pretraining: tuple[int, int | None] = (3, None), frozen: Sequence[str] = ()) -> Suite:
     """Tasks of sentences: small text encoders, pretrained by guessing masked words; own heads, so that what is merged
     is the encoder.
 
@@ -462,12 +462,13 @@ def sentences(seed: int = 0, size: int = 1500, epochs: int = 3, tasks: Sequence[
         epochs, lr: of finetuning.
         tasks: of `data.sentences.TASKS`.
         pretraining: passes over the sentences without labels, and how many of these; None for all.
+        frozen: beginnings of the keys of what finetuning leaves as it is.
     """
     base = cast.pretrained_encoder(seed, *pretraining)
     recipes = {}
     for task in tasks:
         recipes[task] = base.finetune("sentences", {"task": task, "size": size}, lr=lr, epochs=epochs, batch_size=32,
-                                      loss=losses.SEEN_CLASSES, seed=seed)
+                                      loss=losses.SEEN_CLASSES, seed=seed, frozen=tuple(frozen))
     choices = tuple(data.sentences.outputs(task) for task in tasks)
     return Suite(f"{len(tasks)} tasks of sentences", base, recipes, choices=choices, apart=True)
 
