@@ -22,7 +22,7 @@ class Chapter:
         panels: how many the notebook shows.
         quick, full: budgets with nothing kept, in epochs of chapter 1's MLP; `make bench` says how many seconds one
             takes here. Machines differ by a factor of two and more: 45 epochs were 30 s on two AVX2 cores.
-        needs: the data sets behind its official files: "mnist", "cifar", "fashion".
+        needs: the data sets behind its official files: "mnist", "cifar", "fashion", "sentences".
         needs_in_full: those that its profile "full" needs besides.
         pictures: {index of a panel: name of its picture in docs/}.
         deeper: whether it lies in notebooks/deeper, for readers of the papers.
@@ -87,7 +87,7 @@ def read_markdown(notebook: Path) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
 
 
-DATA = {"mnist": "MNIST", "cifar": "CIFAR-100", "fashion": "Fashion-MNIST"}
+DATA = {"mnist": "MNIST", "cifar": "CIFAR-100", "fashion": "Fashion-MNIST", "sentences": "NLTK’s corpora"}
 CIFAR = ("cifar",)
 
 CHAPTERS = (
@@ -196,6 +196,14 @@ CHAPTERS = (
             quick=130, full=2250,
             teaches="CLIP from files, heads made of sentences, why two of the published tables must not be compared; "
                     "figures of CART and CTL beside ours"),
+    Chapter("14_words", "lessons.words", panels=6, slider="λ, α, directions", needs=("sentences",), quick=130,
+            full=130,
+            teaches="how sentences become numbers; whether encoders of text add up, ours and a real one; what it costs "
+                    "to choose a rank on few sentences; which of their weights add; half a poet, half a president"),
+    Chapter("14_language", "lessons.words", deeper=True, panels=5, slider="λ, α", needs=("sentences",), quick=130,
+            full=130,
+            teaches="why a key needs no bias; what a penalty does under a new and under a probed head; a network that "
+                    "answers in words and does not merge; figures of CART, CTL and LFT on language beside ours"),
 )
 
 
