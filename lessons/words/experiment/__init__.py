@@ -1,8 +1,9 @@
 """What chapter 14 measures, a file for every question: `merges`, CART at every rank and λ, and other methods; `lines`,
 features between two encoders, exchanged heads and forgetting; `minilm`, the same of a real pretrained encoder;
 `pretraining`, how much of it makes encoders add; `parts`, which weights what adds up was learned in; `heads`, whether a
-penalty makes finetuning linear; `texts`, a network that answers in words; `poets`, two writers. What the measurements
-of the small encoder share is in `setting`."""
+penalty makes finetuning linear; `texts`, a network that answers in words; `poets`, two writers; `negation`, a task
+vector added and taken away; the `numbers` that the ledger keeps. What the measurements of the small encoder share is in
+`setting`."""
 from lessons.kit import experiment
 from lessons.words.experiment import heads, lines, merges, minilm, parts, poets, pretraining, setting, texts
 
