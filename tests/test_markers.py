@@ -57,7 +57,7 @@ def test_a_test_is_named_by_its_file_and_function():
     ("CTL-2", "CTL-2 has no condition ''"),
     ("CTL-2.own_least", "this number of CTL-2 has no bounds, so it can carry no sentence; near are CTL-2.own_most"),
     ("CTR-2.gap_mean", "the ledger has no claim 'CTR-2'; near are"),
-    ("CART-13.x", "CART-13 has no condition 'x'"),  # it is not measured
+    ("CART-13.x", "CART-13 has no condition 'x'"),
     ("tests/test_marker.py::test_x", "there is no file tests/test_marker.py; near are tests/test_markers.py"),
     (HERE + "s", f"defines no test '{HERE.split('::')[1]}s'; near are {HERE.split('::')[1]}"),
     ("tests/test_markers.py::HERE", "defines no test 'HERE'"),
