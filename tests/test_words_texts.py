@@ -9,7 +9,7 @@ from lessons.merging import merge
 from lessons.suites import PARTS
 from lessons.vit.algorithms import matrices
 from lessons.words import asking
-from lessons.words.experiment import texts
+from lessons.words.experiment import negation, texts
 from toy_models import Architecture, Recipe, TextToText, losses
 from toy_models.weights import average, cosine, interpolate, norm, scale, subtract
 
@@ -181,6 +181,16 @@ def test_what_is_taken_away_is_taken_from_the_start(small, sweep):
     seen = texts.forgetting(sweep)
     assert seen.own.sel(lam=0.5, taken="question").item() == pytest.approx(expected[1] / TINY.taken)
     assert seen.others.sel(lam=0.5, taken="question").item() == pytest.approx((expected[0] + expected[2]) / 20)
+
+
+def test_a_task_vector_is_added_and_taken_away_in_features(small):
+    sweep = negation.measure_texts(TINY)
+    step = subtract(small.finetuned[1], small.base)
+    x = small.test[1][0][:TINY.features]
+    plus, minus, start = (network(state).features(x)["decoder 1"].double() for state in (
+        small.finetuned[1], subtract(small.base, step), small.base))
+    expected = 1 - torch.cosine_similarity(start, (plus + minus) / 2, dim=1).mean().item()
+    assert sweep.gap_mean.sel(task="question", lam=1.0, layer="decoder 1").item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_mean_of_shares_has_the_error_of_counting():

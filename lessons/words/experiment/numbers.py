@@ -21,7 +21,7 @@ Numbers = dict[str, dict[str, float]]
 ENCODER, MINILM, TEXTS, LETTERS = "text encoder", "MiniLM", "text to text", "letters"
 SOURCE = 0.08  # the share of directions that CART's authors keep
 SAME = 1e-9  # of 1 − cos: what rounding leaves of features that are equal
-ALIKE = "question"  # the task whose sentences are least like the others'
+ALONE = "question"  # the task whose forgetting is told by itself, too
 BLOCKS = ("block", "layer", "decoder")  # how the names of what lies deep inside begin
 
 
@@ -43,9 +43,9 @@ def of_methods(test: xarray.DataArray) -> dict[str, float]:
     score = {name: float(mean.sel(reported=name)) for name in names(test.reported)}
     gained = score["single"] - score["θ₀"] or np.nan
     merged = [name for name in score if name not in ("θ₀", "single")]
-    kept = {f"{name} kept of the gain": (score[name] - score["θ₀"]) / gained for name in merged}
+    shares = {f"{name} kept of the gain": (score[name] - score["θ₀"]) / gained for name in merged}
     leads = {f"{name} over average": score[name] - score["average"] for name in merged if name != "average"}
-    return score | {"single over θ₀": score["single"] - score["θ₀"]} | kept | leads
+    return score | {"single over θ₀": score["single"] - score["θ₀"]} | shares | leads
 
 
 def vectors(sweep: xarray.Dataset) -> dict[str, float]:
@@ -64,8 +64,8 @@ def of_merges(sweep: xarray.Dataset) -> Numbers:
     numbers["tsv over cart"] = numbers["tsv"] - numbers["cart"]
     numbers |= of_curve(cart.mean("task", keep_attrs=True), numbers["average"], int(sweep.attrs["width"]))
     if merges.BY_DIMENSION in sweep.way:
-        whole = by_directions(sweep, merges.BY_DIMENSION)
-        lead = whole.sel(directions=whole.attrs["chosen"]).mean() - numbers["average"]
+        all_matrices = by_directions(sweep, merges.BY_DIMENSION)
+        lead = all_matrices.sel(directions=all_matrices.attrs["chosen"]).mean() - numbers["average"]
         numbers["cart over average, all matrices"] = float(lead)
     return {"CART-13": numbers}
 
@@ -77,8 +77,8 @@ def by_directions(sweep: xarray.Dataset, way: str) -> xarray.DataArray:
     held, test = (accuracy.sel(part=part).drop_vars("part") for part in PARTS)
     held = held.mean("task")
     place = {name: value.item() for name, value in best(held, "directions", "lam").items()}
-    chosen = test.sel(best(held, "lam"))
-    return chosen.assign_attrs(chosen=place["directions"], lam=place["lam"])
+    curve = test.sel(best(held, "lam"))
+    return curve.assign_attrs(chosen=place["directions"], lam=place["lam"])
 
 
 def of_curve(curve: xarray.DataArray, average: float, width: int) -> dict[str, float]:
@@ -92,11 +92,12 @@ def of_curve(curve: xarray.DataArray, average: float, width: int) -> dict[str, f
     """
     counts = curve.directions.values.tolist()
     near = min(counts, key=lambda count: abs(count / width - SOURCE))
-    chosen = curve.attrs["chosen"]
-    at = {count: float(curve.sel(directions=count)) for count in (near, chosen, counts[0], counts[-1])}
-    return {"best share": chosen / width, "best λ": curve.attrs["lam"], "8 % over average": at[near] - average,
-            "fewest over average": at[counts[0]] - average, "best over fewest": at[chosen] - at[counts[0]],
-            "best over most": at[chosen] - at[counts[-1]]}
+    peak = curve.attrs["chosen"]
+    accuracies = {count: float(curve.sel(directions=count)) for count in (near, peak, counts[0], counts[-1])}
+    return {"best share": peak / width, "best λ": curve.attrs["lam"], "8 % over average": accuracies[near] - average,
+            "fewest over average": accuracies[counts[0]] - average,
+            "best over fewest": accuracies[peak] - accuracies[counts[0]],
+            "best over most": accuracies[peak] - accuracies[counts[-1]]}
 
 
 def of_pretraining(sweep: xarray.Dataset) -> Numbers:
@@ -120,9 +121,9 @@ def in_rows(rows: Iterable[tuple[str, xarray.Dataset]]) -> dict[str, float]:
 
 def of_lines(sweep: xarray.Dataset) -> Numbers:
     """CTL-18 and CTL-13, from the sweep of `lines` or of `minilm`."""
-    of_effect = sweep.taken.rename(taken_lam="lam")
-    own, others = (of_effect.sel(effect=effect) for effect in ("its own task", "the others"))
-    return {"CTL-18": of_line(sweep), "CTL-13": forgotten(own, others)}
+    taken = sweep.taken.rename(taken_lam="lam")
+    both = (taken.sel(effect=effect) for effect in ("its own task", "the others"))
+    return {"CTL-18": of_line(sweep), "CTL-13": forgotten(*both)}
 
 
 def of_line(sweep: xarray.Dataset) -> dict[str, float]:
@@ -145,20 +146,18 @@ def last_block(sweep: xarray.Dataset) -> str:
     return [layer for layer in names(sweep.layer) if layer.startswith(BLOCKS)][-1]
 
 
-def forgotten(own: xarray.DataArray, others: xarray.DataArray) -> dict[str, float]:
+def forgotten(itself: xarray.DataArray, others: xarray.DataArray) -> dict[str, float]:
     """CTL-13: accuracy of θ₀ and of θ₀ − λτ on the task that was taken away and on the others, mean over tasks, and of
     one task alone.
 
     Args:
-        own, others: (lam, task).
+        itself, others: (lam, task), on the task that was taken away and, mean, on the others.
     """
     numbers = {}
     for lam, when in ((0.0, "before"), (0.5, "at 0.5"), (1.0, "at 1")):
-        here = own.sel(lam=lam), others.sel(lam=lam)
-        for what, values in zip(("task", "other tasks"), here):
-            numbers[f"{what} {when}"] = float(values.mean("task"))
-        for what, values in zip((ALIKE, f"other tasks than {ALIKE}"), here):
-            numbers[f"{what} {when}"] = float(values.sel(task=ALIKE))
+        for values, mean, alone in ((itself, "task", ALONE), (others, "other tasks", f"other tasks than {ALONE}")):
+            numbers |= {f"{mean} {when}": float(values.sel(lam=lam).mean("task")),
+                        f"{alone} {when}": float(values.sel(lam=lam, task=ALONE))}
     return numbers
 
 
@@ -171,9 +170,8 @@ def of_negation(sweep: xarray.Dataset) -> Numbers:
     """CTL-11: the gap of θ₀ over the distance between θ₀ + λτ and θ₀ − λτ, and coef, as in `of_line`, over tasks."""
     share, deep, numbers = over_own(sweep), last_block(sweep), {}
     for lam in map(float, sweep.lam.values):
-        here = share.sel(lam=lam)
-        numbers |= {f"gap over own at {lam:g}, last block": float(here.sel(layer=deep).mean()),
-                    f"gap over own at {lam:g}, most": float(here.max()),
+        numbers |= {f"gap over own at {lam:g}, last block": float(share.sel(lam=lam, layer=deep).mean()),
+                    f"gap over own at {lam:g}, most": float(share.sel(lam=lam).max()),
                     f"coef at {lam:g}": float(sweep.coef_mean.sel(lam=lam).mean("task").min())}
     return {"CTL-11": numbers}
 
@@ -203,11 +201,11 @@ def of_answers(sweep: xarray.Dataset, shares: xarray.DataArray) -> dict[str, flo
             for name in ("θ₀", "single")}
     middle = float((sweep.between / sweep.attrs["test"]).sel(alpha=0.5).mean())
     before = sweep.negated.sel(lam=0.0).isel(taken=0)
-    own = sweep.said.sel(kind=texts.SAID[0], reported="average").mean() / sweep.attrs["test"]
+    of_task = sweep.said.sel(kind=texts.SAID[0], reported="average").mean() / sweep.attrs["test"]
     start, single = (float(ends[name].mean()) for name in ("θ₀", "single"))
     return {"pairs kept of the gain": (middle - start) / (single - start or np.nan),
             "mean of logits over θ₀": float((sweep.outputs - before).mean() / sweep.attrs["negated"]),
-            "average: answers of the task": float(own)}
+            "average: answers of the task": float(of_task)}
 
 
 # -- λ and LoRA --------------------------------------------------------------------------------------------------------
@@ -267,13 +265,13 @@ def of_start(sweep: xarray.Dataset) -> dict[str, float]:
     goes; the same of a new head as long as the probe's."""
     plain = sweep.sel(path=PULLED, lam=0.0)
     bent, far = plain.gap / plain.move, plain.distance
-    probe = {"head": PROBE, "drop": True}
-    numbers = {}
+    probe, numbers = {"head": PROBE, "drop": True}, {}
     for head in (NEW, LONG):
         if head in names(sweep["head"]):
-            here = {"head": head, "drop": True}
-            numbers |= {f"{head}: relative gap less the probe's": float((bent.sel(**here) - bent.sel(**probe)).mean()),
-                        f"{head}: distance over the probe's": float((far.sel(**here) / far.sel(**probe)).mean())}
+            less = bent.sel(head=head, drop=True) - bent.sel(**probe)
+            over = far.sel(head=head, drop=True) / far.sel(**probe)
+            numbers |= {f"{head}: relative gap less the probe's": float(less.mean()),
+                        f"{head}: distance over the probe's": float(over.mean())}
     return numbers
 
 
@@ -342,9 +340,9 @@ LEDGER = (of_encoder(merges.EXPERIMENT, claims=of_merges), of_encoder(lines.EXPE
 
 def archived(seed: int = 0) -> Numbers:
     """{claim: {number: value}} of what the repository has of profile "full", for a page that shows the claims."""
-    found = {}
+    together = {}
     for measurement in LEDGER:
         sweep = measurement.archived("full", seed)
         for claim, numbers in (measurement.claims(sweep) if sweep is not None else {}).items():
-            found[claim] = found.get(claim, {}) | numbers
-    return found
+            together[claim] = together.get(claim, {}) | numbers
+    return together
