@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import capital, said
+from lessons.kit.page import Page, capital, reading, said
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Spots, chips, key, slider, view
 from lessons.words.panels import networks
@@ -91,3 +91,39 @@ def finding_of_taking_away(task: str, mine: tuple[float, float], others: tuple[f
         return f"{capital(task)} is worse without its vector, and the others are not seen to lose"
     much = "but less" if is_more(more) else "and more" if more.is_news else "and which lose more is within the noise"
     return f"{capital(task)} is worse without its vector; the others lose too, {much}"
+
+
+HALF = 0.5  # of a task vector, which is what the readings take away
+
+
+def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
+    """How many tasks lose without half of their task vector, and how many of them alone?
+
+    Args:
+        sweep: as of `forgetting`; its `taken_lam` has 0 and ½.
+    """
+    count, tasks = networks.sentences(sweep), names(sweep.task)
+    curves = sweep.taken.sel(effect=list(EFFECTS)).transpose("effect", "task", "taken_lam").values
+    places = [position(sweep.taken_lam.values, lam, "lam") for lam in (0.0, HALF)]
+    counts, of_tasks = (count, count * (len(tasks) - 1)), {}
+    for row, task in enumerate(tasks):
+        of_tasks[task] = [Difference.of(*curves[effect, row, places], counts[effect]) for effect in range(2)]
+    losing = [task for task, (loss, _) in of_tasks.items() if is_more(loss)]
+    alone = [task for task in losing if not is_more(of_tasks[task][1])]
+    shown = OPENS if OPENS in tasks else tasks[0]
+    loss, side = of_tasks[shown]
+    title = "No task is seen to lose without half of its vector" if not losing else \
+        "Tasks can be taken away alone" if len(alone) == len(losing) else \
+        "Some tasks can be taken away alone" if alone else "No task can be taken away alone"
+    return reading(title, """
+        Less half of their own task vector, {losing} of {count} tasks lose accuracy beyond the noise, and with {alone}
+        of these the others are not seen to lose. Without half of its vector, {shown} loses {loss:.1f} points{doubt}.
+        {told}""", losing=len(losing), count=len(tasks), alone=len(alone), shown=shown, loss=loss, doubt=loss.doubt(),
+                   told=_of_others(side))
+
+
+def _of_others(side):
+    """What the other tasks lose with the one that is shown."""
+    if is_more(side):
+        return "The others lose accuracy too."
+    return "The others are better without it." if side.is_news else "The others are not seen to change."
