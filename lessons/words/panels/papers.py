@@ -117,8 +117,9 @@ def reading_of_task_arithmetic(own: xarray.Dataset, minilm: xarray.Dataset | Non
         "Task arithmetic is ahead of the average in some of these networks" if count else \
         "Task arithmetic is not seen to be ahead of the average in any of these networks"
     return reading(title, """
-        In CART’s Table 2, task arithmetic is {published:.1f} points ahead of the average. Here it is most ahead in
-        “{most}”, by {lead:+.1f} points{doubt}, and least in “{least}”, by {little:+.1f}{little_doubt}. {told}""",
+        In CART’s table of RoBERTa, task arithmetic is {published:.1f} points ahead of the average. Here it is most
+        ahead in “{most}”, by {lead:+.1f} points{doubt}, and least in “{least}”, by {little:+.1f}{little_doubt}.
+        {told}""",
                    published=GLUE.mean("task arithmetic") - GLUE.mean("average"), most=most, lead=leads[most],
                    doubt=leads[most].doubt(), least=least, little=leads[least], little_doubt=leads[least].doubt(),
                    told=_what_else(rows, most) if is_more(leads[most]) else "")

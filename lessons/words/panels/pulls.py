@@ -124,8 +124,9 @@ def reading_of_lambda(sweep: xarray.Dataset) -> Page:
                        for part in parts])
     less, more = counted([less_bent(*(part.sel(path=path, lam=largest) for path in (SCALED, PULLED)))
                           for part in parts])
-    title = "λ makes finetuning shorter, and the relative gap smaller at every step" if falling == len(parts) else \
-        "λ does not make the relative gap smaller at every step"
+    title = "λ does not make the relative gap smaller at every step" if falling < len(parts) else \
+        "λ makes finetuning shorter, and the relative gap smaller at every step" if shorter < 1 else \
+        "λ makes the relative gap smaller at every step"
     return reading(title, """
         The relative gap falls with every larger λ in {falling} of {count} settings of task, rank and head. At the
         largest λ, the distance is {shorter:.2f} of that without, on average. Compared with finetuning without λ that we
@@ -200,6 +201,7 @@ def reading_of_the_head(sweep: xarray.Dataset) -> Page:
     more_at_equal, less_at_equal = counted([at_equal(*pair, "distance") for pair in zip(new, probe)])
     where = "in every setting" if more == len(new) else "in most settings"
     title = f"With a new head finetuning bends more {where}" if more > len(new) / 2 and not less else \
+        "Whether a new head bends finetuning more is within the noise" if not more + less else \
         "Whether a new head bends finetuning more depends on the setting"
     if farther > FARTHER and more > len(new) / 2 and not less:
         title += ", but it goes farther, too"
@@ -242,6 +244,7 @@ def reading_of_lora(sweep: xarray.Dataset) -> Page:
     more_at_equal, less_at_equal = counted([at_equal(*pair, "move") for pair in pairs])
     title = "LoRA bends finetuning less than tuning all weights" if less > more == 0 else \
         "LoRA bends finetuning more than tuning all weights" if more > less == 0 else \
+        "Whether LoRA bends finetuning more is within the noise" if not more + less else \
         "Whether LoRA bends finetuning more depends on the setting"
     return reading(title, """
         Without λ, the relative gap is larger with LoRA in {more} of {count} settings of task, head and rank, and

@@ -113,8 +113,7 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
     gain = difference(shares_right(sweep, "single"), base, count)
     pairs, all_of_them = kept_by_pairs(sweep), kept(sweep, "average")
     more = Difference(pairs.share - all_of_them.share, float(np.hypot(pairs.error, all_of_them.error)))
-    title = "No merge of all networks is seen to answer better than θ₀" if not ahead else \
-        f"{capital(' and '.join(map(title_of, ahead)))} of all networks {_be(ahead)} seen to answer better than θ₀"
+    title = f"{_who(ahead, merges)} of all networks is seen to answer better than θ₀"
     if is_more(more):
         title += ", but midpoints of two keep more"
     told = f"Half-way between two networks, {pairs} of the gain is kept on their two tasks together." \
@@ -125,8 +124,11 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
                    told=told)
 
 
-def _be(listed):
-    return "is" if len(listed) == 1 else "are"
+def _who(ahead, merges):
+    """How a title begins that says which merges are ahead."""
+    return "No merge" if not ahead else "Every merge" if len(ahead) == len(merges) else \
+        f"The {title_of(ahead[0])}" if ahead == ["average"] else \
+        capital(title_of(ahead[0])) if len(ahead) == 1 else "More than one merge"
 
 
 # -- CTL ---------------------------------------------------------------------------------------------------------------
