@@ -89,7 +89,7 @@ READINGS = {
     "lambda": lambda: pulls.reading_of_lambda(pulled()), "cost": lambda: pulls.reading_of_the_cost(pulled()),
     "head": lambda: pulls.reading_of_the_head(pulled()), "length": lambda: pulls.reading_of_the_length(pulled()),
     "lora": lambda: pulls.reading_of_lora(pulled()),
-    "task arithmetic": lambda: papers.reading_of_task_arithmetic(made_up.merged(), written=written())}
+    "task arithmetic": lambda: papers.reading_of_task_arithmetic(made_merges(0.5), written=written())}
 
 
 def title_of(page):
