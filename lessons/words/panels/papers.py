@@ -130,5 +130,5 @@ def _what_else(rows, most):
     least alike."""
     longest, least_alike = max(rows, key=lambda name: rows[name].length), min(rows, key=lambda name: rows[name].cosine)
     are = [word for word, name in (("longest", longest), ("least alike", least_alike)) if name == most]
-    return f"Its task vectors are the {' and the '.join(are)} of these." if are else \
-        "Its task vectors are neither the longest nor the least alike of these."
+    return f"Where it is most ahead, task vectors are the {' and the '.join(are)} of these." if are else \
+        "Where it is most ahead, task vectors are neither the longest nor the least alike of these."

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE, Difference
-from lessons.kit.page import Page, in_full_alone, quiet, reading, said, table
+from lessons.kit.page import Page, in_full_alone, minus, quiet, reading, said, table
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import Axis, Bars, Chart, Frame, Reference, chips, key, view
 from lessons.merging.search import rests_on
@@ -43,7 +43,7 @@ def parts_table(sweep: xarray.Dataset) -> Page:
         for trained in names(sweep.trained):
             test = sweep.test.sel(start=start, trained=trained)
             means = [f"{100 * float(test.sel(reported=name).mean()):.1f}" for name in reported]
-            rows.append((start, trained, *means, kept(sweep, start, trained, SIMPLEST)))
+            rows.append((start, trained, *means, minus(str(kept(sweep, start, trained, SIMPLEST)))))
     most = max(error_of_mean(row, count) for row in sweep.test.transpose(..., "task").values.reshape(
         -1, sweep.sizes["task"]))
     after = quiet(said("""{caption} {rests} Accuracy in per cent, mean over tasks, with a standard error of at most

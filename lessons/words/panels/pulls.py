@@ -81,7 +81,7 @@ def heads_table(sweep: xarray.Dataset) -> Page:
     tangent; means over the tasks."""
     at_zero, rows = with_relative(sweep).sel(path=PULLED, lam=0.0).mean("task"), []
     for rank in map(int, sweep["rank"].values):
-        for head in names(sweep.head):
+        for head in names(sweep["head"]):
             part = at_zero.sel(rank=rank, head=head)
             rows.append((tuned(rank), head, f"{float(part.distance):.2f}", f"{float(part.relative):.2f}",
                          *(f"{100 * float(part[name]):.1f}" for name in
@@ -94,14 +94,14 @@ def heads_table(sweep: xarray.Dataset) -> Page:
 def beside_the_slides(sweep: xarray.Dataset) -> Page:
     """What the largest λ leaves of the distance, the gap and KL, and what it does to the accuracy: of the slides'
     RoBERTa, and of our encoder with LoRA of the largest rank."""
-    rows = [(f"slides: RoBERTa, {task}", *(f"{row[name][1] / row[name][0]:.2f}" for name in ("distance", "gap", "kl")),
+    rows = [(f"slides: RoBERTa, {task}", *(f"{row[name][1] / row[name][0]:.3f}" for name in ("distance", "gap", "kl")),
              "–", _points(row["accuracy"][1] - row["accuracy"][0])) for task, row in SLIDES.items()]
     rank, count = max(map(int, sweep["rank"].values)), networks.sentences(sweep)
     for part in settings(sweep):
         if int(part["rank"]) == rank:
             first, last = (part.sel(path=PULLED, lam=lam) for lam in (0.0, LARGEST))
             ratios = (float(last[name] / first[name]) for name in ("distance", "gap", "kl", "relative"))
-            rows.append((f"here: {part.task.item()}, {part['head'].item()} head", *(f"{ratio:.2f}" for ratio in ratios),
+            rows.append((f"here: {part.task.item()}, {part['head'].item()} head", *(f"{ratio:.3f}" for ratio in ratios),
                          f"{Difference.of(float(last.accuracy), float(first.accuracy), count)}"))
     head = ("", "distance", "gap", "KL", "relative gap", "accuracy, points")
     return table(head, rows, after=quiet(said("""{caption} At λ = {lam:g}, over that at λ = 0; the last column is a
@@ -141,7 +141,7 @@ def _beside_shortening(less, more, count):
         return "So λ does more than shorten."
     if not less:
         return "So nothing is seen that λ does beyond shortening."
-    return "So the way is what λ changes for certain. Whether it does more than shorten depends on the setting."
+    return "So λ shortens the way, and whether it does more than that depends on the setting."
 
 
 @in_full_alone

@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import Difference
-from lessons.kit.page import Page, capital, in_full_alone, quiet, reading, said, table
+from lessons.kit.page import Page, capital, in_full_alone, minus, quiet, reading, said, table
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Chart, Frame, Line, Reference, key, view
 from lessons.lines.panels import CLOSE, share_of_a
@@ -55,7 +55,7 @@ def methods_table(sweep: xarray.Dataset) -> Page:
     for name in (name for name in ORDER if name in sweep.reported):
         right, said_by = shares_right(sweep, name), sweep.said.sel(reported=name).sum("task") / count
         lead, is_base = difference(right, base, count), name == "θ₀"
-        share = "–" if is_base else kept(sweep, name)
+        share = "–" if is_base else minus(str(kept(sweep, name)))
         others = [f"{100 * float(said_by.sel(kind=kind)) / len(right):.1f}" for kind in SAID[1:]]
         above = "–" if is_base else f"{lead}{'' if lead.is_news else ' (noise)'}"
         rows.append((title_of(name), _mean(right, count), above, share,
@@ -116,7 +116,7 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
     title = f"{_who(ahead, merges)} of all networks is seen to answer better than θ₀"
     if is_more(more):
         title += ", but midpoints of two keep more"
-    told = f"Half-way between two networks, {pairs} of the gain is kept on their two tasks together." \
+    told = f"Half-way between two networks, {minus(str(pairs))} of the gain is kept on their two tasks together." \
         if pairs.share == pairs.share else "So what is kept of it is not known."
     return reading(title, """
         Over θ₀, finetuning gains {gain:+.1f} points on each network’s own task. The best merge of all, {best}, gains
