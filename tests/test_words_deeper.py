@@ -214,7 +214,7 @@ def test_starts_that_differ_are_not_said_to_agree():
     assert title_of(parts.reading_of_parts(sweep)) == "Which part adds up better depends on the start and the method"
 
 
-def test_the_bars_and_the_table_of_parts_show_the_same_shares():
+def test_the_points_and_the_table_of_parts_show_the_same_shares():
     sweep = in_parts()
     values = parts.parts(sweep).frame.values
     assert [values[part][0] for part in FROZEN] == [[pytest.approx(0.5)], [pytest.approx(0.75)], [pytest.approx(0.25)]]

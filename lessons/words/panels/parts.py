@@ -5,7 +5,7 @@ import xarray
 from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, in_full_alone, minus, quiet, reading, said, table
 from lessons.kit.sweep import caption, names
-from lessons.kit.view import Axis, Bars, Chart, Frame, Reference, chips, key, view
+from lessons.kit.view import Axis, Chart, Frame, Points, Reference, chips, key, view
 from lessons.merging.search import rests_on
 from lessons.words.experiment.parts import FROZEN
 from lessons.words.panels import networks
@@ -56,7 +56,7 @@ def parts_table(sweep: xarray.Dataset) -> Page:
 @in_full_alone
 @view
 def parts(sweep: xarray.Dataset):
-    """Which share of what finetuning gained a merge keeps, with two standard errors, a bar for each finetuned part.
+    """Which share of what finetuning gained a merge keeps, with two standard errors, a point for each finetuned part.
 
     Args:
         sweep: of `experiment.parts`.
@@ -69,7 +69,7 @@ def parts(sweep: xarray.Dataset):
 
     def draw(method, start):
         drawn = shares[start, method]
-        values = {part: _bar(each) for part, each in zip(trained, drawn)} | {"all": 1.0}
+        values = {part: _point(each) for part, each in zip(trained, drawn)} | {"all": 1.0, "nothing": 0.0}
         test = sweep.test.sel(start=start).mean("task")
         accuracies = "; ".join(said("{part} {single:.3f} and {merged:.3f}", part=part,
                                     single=float(test.sel(trained=part, reported="single")),
@@ -81,7 +81,7 @@ def parts(sweep: xarray.Dataset):
 
     methods = {title_of(method): method for method in METHODS}
     return {"kicker": "Chapter 14: which weights add up?",
-            "tries": ("Compare the two bars on the right. Do their lines overlap?",
+            "tries": ("Compare the two green points. Do their lines overlap?",
                       "Choose another start, and other ways to merge. Is it the same?"),
             "charts": _charts(trained, shares.values()), "draw": draw,
             "controls": {"method": chips("merged by", methods, SIMPLEST), "start": chips("start", starts, more=True)},
@@ -89,20 +89,22 @@ def parts(sweep: xarray.Dataset):
                        "Every setting was trained once."}
 
 
-def _bar(share: Kept) -> tuple:
-    """(y, low, high) of one bar, cut where the chart ends."""
+def _point(share: Kept) -> tuple:
+    """(y, low, high) of one point, cut where the chart ends."""
     ends = [share.share + errors * share.error for errors in (0, -WIDE, WIDE)]
     return tuple([float(np.clip(end, LEAST_SHARE, MOST_SHARE))] if end == end else [np.nan] for end in ends)
 
 
 def _charts(trained, shares):
     """One chart with room for every start and method."""
-    ends = np.array([_bar(each) for shown in shares for each in shown])
+    ends = np.array([_point(each) for shown in shares for each in shown])
     low, high = np.nanmin([ends[np.isfinite(ends)].min(initial=0), 0]), ends[np.isfinite(ends)].max(initial=1)
     across = Axis("finetuned", -0.6, len(trained) - 0.4, "places", ticks=dict(enumerate(trained)))
-    bars = (Bars(part, "merged" if place else "other", x=(place,)) for place, part in enumerate(trained))
+    points = (Points(part, "merged" if place else "other", x=(place,), written=True)
+              for place, part in enumerate(trained))
     return [Chart(across, Axis("kept of what finetuning gained", float(low) - 0.05 * (low < 0), float(high) + 0.1,
-                               unit="percent"), (Reference("all", "single", "all of it"), *bars))]
+                               unit="percent"), (Reference("all", "single", "all of it"),
+                                     Reference("nothing", "other", "nothing"), *points))]
 
 
 def finding_of_parts(lead: Difference) -> str:

@@ -190,8 +190,8 @@ def _listed(layers, numbers, template):
 def _charts(layers, pairs, shares, lengths, of_all):
     """The gap and coef over the layers, with room for every α."""
     places = tuple(range(len(layers)))
-    across = Axis("layer", -0.3, len(layers) - 0.7, "places", ticks={place: called(layer)
-                                                                     for place, layer in zip(places, layers)})
+    ticks = {place: called(layer).replace("coder", "c.") for place, layer in zip(places, layers)}
+    across = Axis("layer of the encoder, of the decoder", -0.3, len(layers) - 0.7, "places", ticks=ticks)
 
     def marks(side):
         return (*(Line(f"{side}: {pair}", "other", x=places, aside=True) for pair in pairs),
