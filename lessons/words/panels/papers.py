@@ -54,16 +54,16 @@ class Merged:
         return difference(self.accuracies[reported], self.accuracies["average"], self.count)
 
 
-def merged(own: xarray.Dataset, minilm: xarray.Dataset | None = None, starts: xarray.Dataset | None = None,
+def merged(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None, starts: xarray.Dataset | None = None,
            parts: xarray.Dataset | None = None, written: xarray.Dataset | None = None) -> dict[str, Merged]:
     """{what it is called: a network}; what is None is left out.
 
     Args:
-        own, minilm, starts, parts, written: sweeps of `experiment.merges`, `minilm`, `pretraining`, `parts` and
+        encoder, minilm, starts, parts, written: sweeps of `experiment.merges`, `minilm`, `pretraining`, `parts` and
             `texts`.
     """
     rows = {}
-    for name, sweep in (("MiniLM", minilm), ("own encoder", own)):
+    for name, sweep in (("MiniLM", minilm), ("own encoder", encoder)):
         if sweep is not None:
             scores = bell.scores(sweep, bell.curve(sweep, BY_NAME))
             rows[name] = Merged.of(sweep, scores, networks.sentences(sweep))
@@ -84,19 +84,19 @@ def _at_place(sweep, **where):
     return Merged.of(part, accuracies, networks.sentences(sweep))
 
 
-def ahead_table(own: xarray.Dataset, minilm: xarray.Dataset | None = None, starts: xarray.Dataset | None = None,
+def ahead_table(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None, starts: xarray.Dataset | None = None,
                 parts: xarray.Dataset | None = None, written: xarray.Dataset | None = None) -> Page:
     """The average, by how many points every method is above it, and the task vectors' length and cosine, a row for
     each network, behind one of CART's Table 2. The sweeps are those of `merged`; what is None is left out."""
     average = GLUE.mean("average")
     published = [f"{GLUE.mean(_PUBLISHED[name]) - average:+.1f}" if name in _PUBLISHED else "–" for name in SHOWN]
     rows = [(f"RoBERTa on GLUE ({MARK.lower()})", f"{average:.1f}", *published, "–", "–")]
-    for name, network in merged(own, minilm, starts, parts, written).items():
+    for name, network in merged(encoder, minilm, starts, parts, written).items():
         leads = [network.above(reported) for reported in SHOWN]
         rows.append((name, f"{100 * network.accuracies['average'].mean():.1f}",
                      *(f"{lead}{'' if lead.is_news else ' (noise)'}" for lead in leads), f"{network.length:.3f}",
                      f"{network.cosine:.3f}"))
-    sweeps = [sweep for sweep in (own, minilm, starts, parts, written) if sweep is not None]
+    sweeps = [sweep for sweep in (encoder, minilm, starts, parts, written) if sweep is not None]
     after = quiet(said("""{captions} In per cent and points, means over tasks; after ± one standard error, at most.
                           Every sweep has its own tasks, sizes and grids of λ, so compare within a row.""",
                        captions=" ".join(dict.fromkeys(map(caption, sweeps)))))
@@ -104,12 +104,12 @@ def ahead_table(own: xarray.Dataset, minilm: xarray.Dataset | None = None, start
                  after=after)
 
 
-def reading_of_task_arithmetic(own: xarray.Dataset, minilm: xarray.Dataset | None = None,
+def reading_of_task_arithmetic(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None,
                                starts: xarray.Dataset | None = None, parts: xarray.Dataset | None = None,
                                written: xarray.Dataset | None = None) -> Page:
     """In which of our networks is task arithmetic ahead of the average, and what else is so where it is most ahead? The
     sweeps are those of `merged`."""
-    rows = merged(own, minilm, starts, parts, written)
+    rows = merged(encoder, minilm, starts, parts, written)
     leads = {name: network.above(TESTED) for name, network in rows.items()}
     most, least = max(leads, key=lambda name: leads[name].value), min(leads, key=lambda name: leads[name].value)
     count = sum(map(is_more, leads.values()))

@@ -237,9 +237,9 @@ def reading_of_lora(sweep: xarray.Dataset) -> Page:
     ranks = [rank for rank in map(int, sweep["rank"].values) if rank != WHOLE]
     if not ranks or WHOLE not in sweep["rank"]:
         return reading("LoRA and all weights", "This sweep tuned one of the two alone, so nothing is compared.")
-    whole, pairs = settings(sweep.sel(rank=[WHOLE])), []
+    of_all, pairs = settings(sweep.sel(rank=[WHOLE])), []
     for rank in ranks:
-        pairs += list(zip(settings(sweep.sel(rank=[rank])), whole))
+        pairs += list(zip(settings(sweep.sel(rank=[rank])), of_all))
     more, less = counted([less_bent(*_at_zero(pair)) for pair in pairs])
     more_at_equal, less_at_equal = counted([at_equal(*pair, "move") for pair in pairs])
     title = "LoRA bends finetuning less than tuning all weights" if less > more == 0 else \
