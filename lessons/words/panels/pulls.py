@@ -130,7 +130,7 @@ def reading_of_lambda(sweep: xarray.Dataset) -> Page:
     return reading(title, """
         The relative gap falls with every larger λ in {falling} of {count} settings of task, rank and head. At the
         largest λ, the distance is {shorter:.2f} of that without, on average. Compared with finetuning without λ that we
-        only shorten to the same distance, the relative gap is then smaller in {less} settings, and larger in {more},
+        only shorten to the same distance, the relative gap is then smaller in {less} of them, and larger in {more},
         beyond the noise. {told}""", falling=falling, count=len(parts), shorter=shorter, less=less, more=more,
                    told=_beside_shortening(less, more, len(parts)))
 
@@ -155,8 +155,8 @@ def reading_of_the_cost(sweep: xarray.Dataset) -> Page:
     title = "The largest λ costs accuracy" if any(cost.is_news and cost.value < 0 for cost in costs.values()) else \
         "That the largest λ costs accuracy is within the noise"
     return reading(title, """
-        With λ = {largest:g} in place of 0, the accuracy changes by {new:+.1f} points{new_doubt} with a new head, and by
-        {probe:+.1f}{probe_doubt} with a probed one.""", largest=largest, new=costs[NEW], probe=costs[PROBE],
+        What λ = {largest:g} in place of 0 changes in the accuracy: with a new head {new:+.1f} points{new_doubt}, and
+        with a probed one {probe:+.1f}{probe_doubt}.""", largest=largest, new=costs[NEW], probe=costs[PROBE],
                    new_doubt=costs[NEW].doubt(), probe_doubt=costs[PROBE].doubt())
 
 
@@ -223,9 +223,10 @@ def reading_of_the_length(sweep: xarray.Dataset) -> Page:
             means[title] = [_mean(settings(sweep.sel(rank=these), (head,))) for head in (NEW, PROBE, LONG)]
     lines = [said("{tuned}: new {new:.2f}, probed {probe:.2f}, drawn as long as the probe {long:.2f}.",
                   tuned=tuned_title, **dict(zip(("new", "probe", "long"), row))) for tuned_title, row in means.items()]
+    if not means:
+        return reading("A head drawn at random was not made as long here", "Only profile full measures such a head.")
     near = [abs(long - probe) < abs(long - new) for new, probe, long in means.values()]
-    title = "A head drawn at random was not made as long here" if not near else \
-        "A drawn head as long as the probe is bent as the probed one is" if all(near) else \
+    title = "A drawn head as long as the probe is bent as the probed one is" if all(near) else \
         "Length alone does not do what the probe does" if not any(near) else \
         "Whether length alone does what the probe does depends on what is tuned"
     return reading(title, "Relative gaps without λ, means over tasks and ranks. {lines}", lines=" ".join(lines))
