@@ -8,6 +8,7 @@ from lessons.merging import merge
 from lessons.vit.algorithms import matrices
 from lessons.words.answers import Answers, right_and_wrong
 from lessons.words.experiment import setting
+from lessons.words.panels import guessing
 from tests.test_words_experiment import TINY, tiny_encoder
 from toy_models import weights
 
@@ -63,3 +64,25 @@ def test_what_is_right_adds_up_to_the_accuracies(asked):
         of_tasks = right[row].view(3, -1).mean(1).tolist()
         assert of_tasks == pytest.approx(asked.loaded.accuracy(merged, "held-out"))
         assert float(test[row]) == pytest.approx(asked.loaded.accuracy(merged).mean())
+
+
+def test_the_hidden_word_is_asked_for_and_not_seen(asked):
+    word, chances = guessing.likely(asked.loaded, "a moving [film] .")
+    x = data.sentences.numbers(["a moving film ."]).float()
+    place = torch.arange(x.shape[1])[None] == 2
+    network = asked.loaded.complete(asked.loaded.base)
+    with torch.no_grad():
+        logits = network.guesses(x.masked_fill(place, data.sentences.MASK), place)[0]
+    assert word == "film" and list(chances.values()) == sorted(chances.values(), reverse=True)
+    vocabulary = data.sentences.vocabulary()
+    for name, chance in chances.items():
+        assert chance == pytest.approx(float(logits.softmax(0)[vocabulary[name]]), abs=1e-6)
+    assert "“film”" in guessing.guesses(asked.loaded, "a moving [film] .")._repr_html_()
+
+
+@pytest.mark.parametrize("sentence, says", [
+    ("a moving film", "around one word"), ("a [moving film]", "around one word"),
+    ("[a] moving [film]", "around one word"), ("a [] film", "around one word"), ("word " * 40 + "[film]", "reads 32 words, and 'film' is number 41")])
+def test_a_sentence_in_which_not_one_word_is_hidden_is_refused(asked, sentence, says):
+    with pytest.raises(ValueError, match=says):
+        guessing.likely(asked.loaded, sentence)

@@ -7,6 +7,7 @@ import pytest
 import xarray
 
 from lessons.kit.noise import WIDE
+from lessons.kit.predict import predict
 from lessons.words.experiment.lines import RELATED, TAKEN
 from lessons.words.experiment.merges import BY_DIMENSION, BY_NAME, GRIDS
 from lessons.words.experiment.poets import WAYS
@@ -126,6 +127,24 @@ def test_every_setting_is_drawn_with_words_and_its_title_states_no_number(name):
     assert "<img" in str(view.still())
     assert len([control for control in view.controls.values() if control.kind == "chips" and not control.more]) <= 1
     assert view.kicker.startswith("Chapter 14") and len(view.tries) == 2
+
+
+@pytest.mark.parametrize("make, sweeps, truth, where", [
+    (ctl.ctl, (between(deeper=0.1), between()), 10.0, {"alpha": 0.5, "network": "own encoder"}),
+    (ctl.ctl, (between(deeper=0.1),), 10.0, {"alpha": 0.5}),
+    (bell.bell, (merged(),), 0.66, {"lam": bell.HELD_OUT, "way": BY_NAME}),
+    (pretraining.pretraining, (starts(),), 1, {"start": "all once", "method": "cart"})])
+def test_a_view_that_asks_first_knows_the_answer_and_shows_nothing_of_it(make, sweeps, truth, where):
+    guess = predict("?", high=100)
+    view = make(*sweeps, prediction=guess)
+    assert guess.truth == pytest.approx(truth) and guess.at == where
+    shown = {mark.name for chart in view.charts for mark in chart.marks if mark.kind not in ("star", "handle")}
+    assert shown - set(view.hides) <= {"near", "alone", "average", "all", "none"}
+    assert [mark.kind for chart in view.charts for mark in chart.marks].count("star") == 1
+
+
+def test_the_question_of_the_bell_tells_what_lies_around_it():
+    assert "right on 50 %, and each encoder alone on its own task on 80 %" in bell.question(merged())
 
 
 @pytest.mark.parametrize("name", VIEWS)

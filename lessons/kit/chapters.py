@@ -200,7 +200,7 @@ CHAPTERS = (
             full=130,
             teaches="how sentences become numbers; whether encoders of text add up, ours and a real one; what it costs "
                     "to choose a rank on few sentences; which of their weights add; half a poet, half a president"),
-    Chapter("14_language", "lessons.words", deeper=True, panels=5, slider="λ, α", needs=("sentences",), quick=130,
+    Chapter("14_language", "lessons.words", deeper=True, panels=6, slider="λ, α", needs=("sentences",), quick=130,
             full=130,
             teaches="why a key needs no bias; what a penalty does under a new and under a probed head; a network that "
                     "answers in words and does not merge; figures of CART, CTL and LFT on language beside ours"),

@@ -8,7 +8,22 @@ import xarray
 from lessons.kit.noise import WIDE
 from lessons.kit.page import Page, quiet, said, table
 from lessons.kit.sweep import caption, names
-from lessons.kit.view import Axis, Band, Chart, Frame, Line, Path, Reference, Spots, chips, key, percent, slider, view
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Line,
+    Path,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    percent,
+    slider,
+    view,
+)
 from lessons.merging import methods
 from lessons.merging.search import best, rests_on
 from lessons.words.experiment.merges import GRIDS
@@ -66,8 +81,16 @@ def scores(sweep: xarray.Dataset, cart: Curve) -> dict[str, np.ndarray]:
     return {name: reported[name] for name in ORDER if name in reported}
 
 
+def question(sweep: xarray.Dataset) -> str:
+    """What the learner is asked before `bell`."""
+    average, alone = (float(sweep.test.sel(reported=name).mean()) for name in ("average", "single"))
+    return (f"On test sentences, mean over tasks, the average of all encoders is right on {percent(average)}, and each "
+            f"encoder alone on its own task on {percent(alone)}. How accurate is CART, if held-out sentences choose λ "
+            "and how many directions it keeps?")
+
+
 @view
-def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
+def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction=None):
     """Left, CART's accuracy against the share of directions kept, with a band of two standard errors of its difference
     to the average; right, every method with two standard errors of its own.
 
@@ -75,13 +98,16 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
         sweep, minilm: of `experiment.merges`, and of `experiment.minilm`, where it was measured.
 
     Controls: lam, of CART, also as held-out sentences choose it; network, where there are two; way, which matrices
-    CART truncates.
+    CART truncates. The prediction, the accuracy with the directions that held-out sentences choose, is a star.
     """
     sweeps = networks.by_network(sweep, minilm)
     lams = [lam for lam in map(float, sweep.lam.values) if all(lam in each.lam.values for each in sweeps.values())]
     stops, ways = [HELD_OUT, *lams], names(sweep.way)
     curves = {(network, way, lam): curve(each, way, lam) for network, each in sweeps.items() for way in ways
               for lam in stops}
+    opens = curves[OWN, ways[0], HELD_OUT]
+    if prediction:
+        prediction.panel_answers(opens.test[opens.place].mean(), networks.asked(sweeps, lam=HELD_OUT, way=ways[0]))
 
     def draw(lam, way, network=OWN):
         shown, cart = sweeps[network], curves[network, way, lam]
@@ -111,7 +137,9 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
     return {"kicker": "Chapter 14: CART on text encoders",
             "tries": ("Where does the band lie above the grey line, so that CART is ahead by more than the noise?",
                       "Move λ. Does the best share of directions move with it?"),
-            "charts": _charts(sweeps, curves), "draw": draw,
+            "charts": _charts(sweeps, curves, 100 * opens.shares[opens.place]), "draw": draw,
+            "hides": ["choice", *map(_line, sweeps), *map(_band, sweeps), *(f"score of {name}" for name in ORDER),
+                      *(f"error of {name}" for name in ORDER)],
             "controls": handles | networks.menu(sweeps) | {"way": chips("matrices that CART truncates", ways,
                                                                          more=True)},
             "caption": f"{networks.captions(sweeps)} {rests_on(*sweeps.values())} Band: two standard errors of the "
@@ -145,8 +173,8 @@ def _role(reported):
     return {"cart": "merged", "single": "single"}.get(reported, "other")
 
 
-def _charts(sweeps, curves):
-    """The curve over the shares, and the methods, on axes with room for every λ and network."""
+def _charts(sweeps, curves, asked):
+    """The curve over the shares, and the methods, on axes with room for every λ and network; the guess at one share."""
     tests = [each.test.sel(reported=names(each.reported)).mean("task").values for each in sweeps.values()]
     tops, averages = zip(*((float(each.test.sel(reported="single").mean()),
                             float(each.test.sel(reported="average").mean())) for each in sweeps.values()))
@@ -161,7 +189,7 @@ def _charts(sweeps, curves):
                  (Reference("alone", "single", "each alone"), Reference("average", "other", "average"),
                   *(Band(_band(network), "merged", x=x) for network, x in x_of.items()),
                   *(Line(_line(network), "merged", x=x, dots=True) for network, x in x_of.items()),
-                  Spots("choice", "merged")))
+                  Spots("choice", "merged"), Star("guess", "merged", x=(asked,))))
     lowest, highest = min(map(np.min, tests)), max(map(np.max, tests))
     right = Chart(Axis("accuracy, mean over tasks", lowest - 0.03, highest + 0.03, unit="percent"),
                   Axis("every method, with two standard errors", -0.6, len(ORDER) - 0.4,

@@ -7,7 +7,7 @@ import xarray
 from lessons.kit.noise import Difference
 from lessons.kit.page import said
 from lessons.kit.sweep import names, position
-from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, key, view
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, view
 from lessons.lines.panels import ALPHA_AXIS, CLOSE, share_of_a
 from lessons.words.panels import networks
 from lessons.words.panels.networks import OWN, is_more
@@ -51,18 +51,22 @@ def called(layer: str) -> str:
 
 
 @view
-def ctl(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
+def ctl(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction=None):
     """Left, the gap as a share of the distance between A and B over the layers, a grey line for every pair and their
     mean; right, the same of the last block along α, with a band from the smallest pair to the largest.
 
     Args:
         sweep, minilm: of `experiment.lines`, and of `experiment.minilm`, where it was measured.
 
-    Controls: alpha; network, where there are two.
+    Controls: alpha; network, where there are two. The prediction, the share half-way in the last block of the first
+    network, mean over pairs, in per cent, is a star.
     """
     sweeps = networks.by_network(sweep, minilm)
     alphas, shares = sweep.alpha.values, {network: shares_of(each) for network, each in sweeps.items()}
     layers = {network: names(each.layer) for network, each in sweeps.items()}
+    if prediction:
+        half_way = shares[OWN][:, _last_block(layers[OWN]), position(alphas, 0.5)]
+        prediction.panel_answers(half_way.mean(), networks.asked(sweeps, alpha=0.5))
 
     def draw(alpha, network=OWN):
         step, values = position(alphas, alpha), {"near": 100 * CLOSE}
@@ -86,6 +90,8 @@ def ctl(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None):
             "tries": ("Drag α. Where between A and B is the gap largest?",
                       "Follow the layers from left to right. Where are the features farthest from the mix?"),
             "charts": _charts(sweeps, shares, layers), "draw": draw,
+            "hides": [*(_pair(name, pair) for name, each in sweeps.items() for pair in names(each.pair)),
+                      *map(_mean, sweeps), "last block", "pairs"],
             "controls": {"alpha": share_of_a(alphas)} | networks.menu(sweeps),
             "caption": f"{networks.captions(sweeps)} Features are means over a sentence’s words. 100 % is the distance "
                        f"between A and B; this course calls a gap below {CLOSE:.0%} of it near."}
@@ -121,7 +127,8 @@ def _charts(sweeps, shares, layers):
                  (*grey, Reference("near", "chance", "called near"),
                   *(Line(_mean(network), "merged", x=x, dots=True) for network, x in x_of.items())))
     right = Chart(ALPHA_AXIS, Axis("the same in the last block", 0, high, unit="%", digits=1),
-                  (Band("pairs", "merged"), Line("last block", "merged", near=True), Handle("alpha")))
+                  (Band("pairs", "merged"), Line("last block", "merged", near=True),
+                   Star("guess", "merged", x=(0.5,)), Handle("alpha")))
     return [left, right]
 
 

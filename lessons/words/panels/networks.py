@@ -24,6 +24,11 @@ def menu(networks: Mapping[str, object]) -> dict[str, Control]:
     return {"network": chips("network", list(networks))} if len(networks) > 1 else {}
 
 
+def asked(networks: Mapping[str, object], **settings) -> dict:
+    """Where a view answers a prediction: `settings`, on the first network."""
+    return settings | {name: next(iter(networks)) for name in menu(networks)}
+
+
 def captions(networks: Mapping[str, xarray.Dataset]) -> str:
     """What every network was measured on, each once. They may be of several profiles, so each says its own."""
     return " ".join(dict.fromkeys(sweeps.caption(sweep) for sweep in networks.values()))

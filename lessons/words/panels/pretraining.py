@@ -7,7 +7,7 @@ import xarray
 from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import said
 from lessons.kit.sweep import caption, names
-from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, chips, key, percent, slider, view
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
 from lessons.merging.search import rests_on
 from lessons.words.panels import networks
 from lessons.words.panels.bell import title_of
@@ -45,7 +45,7 @@ class Kept:
 
 
 @view
-def pretraining(sweep: xarray.Dataset):
+def pretraining(sweep: xarray.Dataset, prediction=None):
     """Left, accuracy of the single networks, of a merge and of the average, against the pretraining of their start,
     with θ₀ in grey; right, which share of what finetuning gained the merges keep, with a band of two standard errors.
 
@@ -60,7 +60,8 @@ def pretraining(sweep: xarray.Dataset):
         sweep: as `experiment.pretraining` makes it: test (amount, reported, task), accuracies, from the start with the
             least pretraining to that with the most.
 
-    Controls: start, method.
+    Controls: start, method. The prediction, the place of the start from which the first method keeps the largest share,
+    is an upright line.
     """
     starts, count = names(sweep.amount), networks.sentences(sweep)
     tests = {name: sweep.test.sel(reported=name).transpose("amount", "task").values
@@ -68,6 +69,9 @@ def pretraining(sweep: xarray.Dataset):
     shown = [method for method in METHODS if method in tests]
     shares = {name: [Kept.of(*accuracies, count) for accuracies in zip(tests[name], tests["single"], tests["θ₀"])]
               for name in ("average", *shown)}
+    if prediction:
+        best = int(np.nanargmax([each.share for each in shares[shown[0]]]))
+        prediction.panel_answers(best, {"start": starts[best], "method": shown[0]})
 
     def draw(start, method):
         step, merged = starts.index(start), tests[method]
@@ -91,6 +95,8 @@ def pretraining(sweep: xarray.Dataset):
             "tries": ("Move the slider. Does the share on the right rise where the black line does?",
                       "Choose another way to merge. Does it keep more?"),
             "charts": _charts(starts, tests, shares), "draw": draw,
+            "hides": ["θ₀", "single", "sure", "average", "merged", "sure of the share", "share of the average",
+                      "share"],
             "controls": {"start": slider("pretraining", {start: start for start in starts}, starts[-1], places=places),
                          "method": chips("merged by", {title_of(method): method for method in shown})},
             "caption": f"{caption(sweep)} {rests_on(sweep)} Bands: two standard errors of the sentences, at most. "
@@ -117,7 +123,7 @@ def _charts(starts, tests, shares):
     right = Chart(across, Axis("kept of what finetuning gained", float(low) - 0.05, float(high) + 0.05, unit="percent"),
                   (Reference("all", "single", "all"), Reference("none", "other", "nothing"),
                    Band("sure of the share", "merged"), Line("share of the average", "merged", "average", dashed=True),
-                   Line("share", "merged", "merged", dots=True), Handle("start")))
+                   Line("share", "merged", "merged", dots=True), Star("guess", "merged", along="x"), Handle("start")))
     return [left, right]
 
 
