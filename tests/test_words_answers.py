@@ -82,7 +82,8 @@ def test_the_hidden_word_is_asked_for_and_not_seen(asked):
 
 @pytest.mark.parametrize("sentence, says", [
     ("a moving film", "around one word"), ("a [moving film]", "around one word"),
-    ("[a] moving [film]", "around one word"), ("a [] film", "around one word"), ("word " * 40 + "[film]", "reads 32 words, and 'film' is number 41")])
+    ("[a] moving [film]", "around one word"), ("a [] film", "around one word"),
+    ("word " * 40 + "[film]", "reads 32 words, and 'film' is number 41")])
 def test_a_sentence_in_which_not_one_word_is_hidden_is_refused(asked, sentence, says):
     with pytest.raises(ValueError, match=says):
         guessing.likely(asked.loaded, sentence)

@@ -2,8 +2,9 @@
 import numpy as np
 import pytest
 
+from lessons.kit.sweep import names
 from lessons.lines.panels import CLOSE
-from lessons.words.experiment import lines, merges, minilm, pretraining
+from lessons.words.experiment import heads, lines, merges, minilm, numbers, parts, poets, pretraining, texts
 from lessons.words.experiment.numbers import last_block, over_own
 from lessons.words.panels import networks
 from lessons.words.panels.bell import HELD_OUT, curve
@@ -47,3 +48,43 @@ def test_from_random_weights_merging_keeps_at_least_as_much_as_from_any_pretrain
               for place in range(sweep.sizes["amount"])]
     assert np.argmax([each.share for each in shares]) == 0
     assert all(shares[0].share - each.share > 2 * np.hypot(shares[0].error, each.error) for each in shares[1:])
+
+
+def test_each_writer_is_better_on_its_own_text_than_half_way():
+    means = poets.EXPERIMENT.archived().loss.mean("piece").transpose("text", "alpha")
+    for text, end in zip(means, (1.0, 0.0)):
+        assert text.sel(alpha=end) < text.sel(alpha=0.5)
+
+
+def test_answers_in_words_do_not_merge_although_features_are_near_the_mix():
+    sweep = texts.EXPERIMENT.archived()
+    found = numbers.of_texts(sweep)
+    assert found["CTL-18"]["gap over own, last block"] < CLOSE
+    assert found["CTL-18"]["all eight: gap over own, last block"] < CLOSE
+    kept = {name: value for name, value in found["CART-13"].items() if name.endswith(" kept of the gain")}
+    assert len(kept) > 4 and all(value < 0.25 for name, value in kept.items() if not name.startswith("pairs"))
+    assert found["CART-13"]["mean of logits over θ₀"] < 0.25 * found["CART-13"]["single over θ₀"]
+
+
+def test_a_penalty_makes_finetuning_shorter_and_more_linear_and_a_small_one_no_more_than_shortening():
+    found = numbers.of_heads(heads.EXPERIMENT.archived())["LFT-11"]
+    assert found["steps at which the distance falls"] == 1 and found["steps at which the relative gap falls"] > 0.8
+    assert all(found[f"relative gap less as short at {lam}"] > -0.01 for lam in ("0.1", "1"))
+
+
+def test_task_arithmetic_is_far_ahead_of_the_average_from_random_weights_and_not_on_minilm():
+    ahead = [float((sweep.test.sel(reported="task_arithmetic") - sweep.test.sel(reported="average")).mean())
+             for sweep in (pretraining.EXPERIMENT.archived().isel(amount=0), minilm.EXPERIMENT.archived())]
+    assert ahead[0] > 0.1 and ahead[1] < 0.02
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_word_vectors_alone_keep_the_largest_share(method):
+    sweep = parts.EXPERIMENT.archived()
+    count = networks.sentences(sweep)
+    for start in names(sweep.start):
+        of_start = sweep.sel(start=start)
+        shares = {trained: Kept.of(*(correct(of_start.sel(trained=trained), name) for name in (method, "single", "θ₀")),
+                                   count) for trained in names(sweep.trained)}
+        alone, rest = shares["word vectors alone"], shares["all but word vectors"]
+        assert alone.share - rest.share > 2 * np.hypot(alone.error, rest.error)
