@@ -13,6 +13,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -52,12 +53,21 @@ def source(task: str | None = None, size: int | None = None, words: int = 8000, 
     task, the size, the vocabulary and the length are part of the digest.
     """
     task, size, words, length = _checked(task, size, words, length)
-    origin = store.official("sentences of NLTK's corpora", FILES, _stand_in)
+    origin = _origin()
     text = f"{origin.text}, {task or 'without labels'}"
     if size is not None:
         text += f", first {size:,} training sentences"
     return Source(origin.kind, text, digest(origin.digest, "sentences", task, size, *vocabulary(words), length, TEST),
                   origin.reason)
+
+
+def all_tasks() -> Source:
+    """As `source` without a task, for captions of what is about all tasks with their labels."""
+    return replace(source(), text=f"{_origin().text}, {len(TASKS)} tasks")
+
+
+def _origin():
+    return store.official("sentences of NLTK's corpora", FILES, _stand_in)
 
 
 def load(split: str, task: str | None = None, size: int | None = None, words: int = 8000,

@@ -221,3 +221,8 @@ def test_reviews_give_a_product_and_where_they_are_marked_praise_or_complaint(qu
     assert list(corpora.TASKS["customer"]()) == 2 * [("bad value", "complaint"), ("zooms well", "praise")]
     assert list(corpora.TASKS["product"]()) == 2 * [(text, "Canon G3") for text in
                                                     ("bad value", "zooms well", "bought it in may")]
+
+
+def test_of_all_tasks_the_text_names_the_files_and_how_many_tasks():
+    whole = data.sentences.all_tasks()
+    assert whole.text.endswith(", 8 tasks") and whole.digest == data.source("sentences").digest

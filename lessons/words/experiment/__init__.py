@@ -1,11 +1,11 @@
 """What chapter 14 measures, a file for every question: `merges`, CART at every rank and λ, and other methods; `lines`,
 features between two encoders, exchanged heads and forgetting; `minilm`, the same of a real pretrained encoder;
-`pretraining`, how much of it makes encoders add; `parts`, which weights what adds up was learned in; `heads`, whether a
-penalty makes finetuning linear; `texts`, a network that answers in words; `poets`, two writers; `negation`, a task
-vector added and taken away; the `numbers` that the ledger keeps. What the measurements of the small encoder share is in
-`setting`."""
+`longer`, that one finetuned longer; `pretraining`, how much of it makes encoders add; `parts`, which weights what adds
+up was learned in; `heads`, whether a penalty makes finetuning linear; `texts`, a network that answers in words;
+`poets`, two writers; `negation`, a task vector added and taken away; the `numbers` that the ledger keeps. What the
+measurements of the small encoder share is in `setting`."""
 from lessons.kit import experiment
-from lessons.words.experiment import heads, lines, merges, minilm, parts, poets, pretraining, setting, texts
+from lessons.words.experiment import heads, lines, longer, merges, minilm, parts, poets, pretraining, setting, texts
 
 SECONDS = {"quick": 90, "full": 900}  # rough, on two cores, with nothing kept
 
@@ -20,4 +20,5 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
     experiment.announce(setting.source(), said)
 
 
-__all__ = ["announce", "heads", "lines", "merges", "minilm", "parts", "poets", "pretraining", "setting", "texts"]
+__all__ = ["announce", "heads", "lines", "longer", "merges", "minilm", "parts", "poets", "pretraining", "setting",
+           "texts"]

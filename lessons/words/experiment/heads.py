@@ -12,7 +12,6 @@ import xarray
 from torch import Tensor
 
 import data
-from data.types import Source
 from lessons import cast
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
@@ -257,12 +256,7 @@ def stopped_early(sweep: xarray.Dataset, lam: float, **where) -> float:
     return float(np.interp(pulled.distance.sel(lam=lam).item(), far, bent, left=np.nan, right=np.nan))
 
 
-def source() -> Source:
-    """Where the sentences come from."""
-    return data.source("sentences")
-
-
-EXPERIMENT = Experiment("words-heads", measure, PROFILES, source, setting.DATASET, recipes=recipes)
-MINILM = Experiment("words-heads-minilm", measure_minilm, MINILM_PROFILES, source, setting.DATASET,
+EXPERIMENT = Experiment("words-heads", measure, PROFILES, setting.source, setting.DATASET, recipes=recipes)
+MINILM = Experiment("words-heads-minilm", measure_minilm, MINILM_PROFILES, setting.source, setting.DATASET,
                     network=minilm.NAME)
 run = EXPERIMENT.run

@@ -83,6 +83,6 @@ EXPERIMENT = Experiment("words-negation", measure, setting.PROFILES, setting.sou
                         recipes=setting.recipes)
 MINILM = Experiment("words-negation-minilm", measure_minilm, minilm.PROFILES, setting.source, setting.DATASET,
                     network=minilm.NAME)
-TEXTS = Experiment("words-negation-texts", measure_texts, Profiles(quick=None, full=texts.FULL), texts.source,
+TEXTS = Experiment("words-negation-texts", measure_texts, Profiles(quick=None, full=texts.FULL), setting.source,
                    setting.DATASET, recipes=texts.recipes)
 run = EXPERIMENT.run

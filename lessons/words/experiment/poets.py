@@ -1,7 +1,7 @@
 """Between a network that writes as Shakespeare's plays do and one that writes as presidents do: the loss on both texts
 along α."""
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ import xarray
 from torch import Tensor
 
 import data
-from data.types import Dataset, Source
+from data.types import Dataset, Source, digest
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.words import letters
@@ -100,8 +100,10 @@ def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
 
 
 def source() -> Source:
-    """Where the texts come from."""
-    return data.source("letters", of=letters.ENDS[0])
+    """Where the texts of both writers come from; a stand-in, if one of them is."""
+    both = [data.source("letters", of=end) for end in letters.ENDS]
+    worse = next((one for one in both if one.is_stand_in), both[0])
+    return replace(worse, text=" and ".join(one.text for one in both), digest=digest(*(one.digest for one in both)))
 
 
 EXPERIMENT = Experiment("words-poets", measure, PROFILES, source, "plays and speeches", recipes=recipes)

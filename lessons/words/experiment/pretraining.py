@@ -1,5 +1,6 @@
 """How much the encoder was pretrained, and how well finetuned copies of it add up: the same tasks and the same
 finetuning from four starts."""
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from lessons.kit.profiles import Profiles
 from lessons.merging.search import Grid, tuned
 from lessons.suites import Loaded, Suite
 from lessons.words.experiment import merges, setting
+from lessons.words.pretrained import Several
 from toy_models import Recipe
 
 AMOUNTS = {"none": (0, None), "25,600 sentences": (1, 25_600), "all once": (1, None), "all three times": (3, None)}
@@ -47,16 +49,21 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         rows[0].attrs, images=f"{settings.sentences} held-out and {settings.sentences} test sentences a task")
 
 
-def tested(loaded: Loaded) -> xarray.Dataset:
-    """`measure` of one start."""
+def tested(loaded: Loaded | Several, searches: Mapping[str, Grid] = SEARCHES) -> xarray.Dataset:
+    """`measure` of one start.
+
+    Args:
+        loaded: the encoders.
+        searches: what is tried of each method.
+    """
     ways = decomposed_once(loaded.base, loaded.finetuned)
-    tried = loaded.searched(SEARCHES, ways, threads.side_by_side)
-    candidates = [*tuned(tried, SEARCHES, ways).values(), loaded.base]
+    tried = loaded.searched(searches, ways, threads.side_by_side)
+    candidates = [*tuned(tried, searches, ways).values(), loaded.base]
     test = [*threads.side_by_side(loaded.accuracy, candidates), loaded.own()]
     lengths, cosine = merges.geometry(loaded.base, loaded.finetuned)
     return xarray.Dataset({"test": (("reported", "task"), np.array(test)), "length": ("task", lengths),
                            "cosine": cosine},
-                          {"reported": [*SEARCHES, "θ₀", "single"], "task": loaded.suite.tasks}, tried.attrs)
+                          {"reported": [*searches, "θ₀", "single"], "task": loaded.suite.tasks}, tried.attrs)
 
 
 def of_amounts(settings: Settings, seed: int = 0) -> list[Suite]:

@@ -48,7 +48,7 @@ def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
 
 def source() -> Source:
     """Where the sentences come from."""
-    return data.source("sentences")
+    return data.sentences.all_tasks()
 
 
 def sentences_of(settings: Settings) -> str:

@@ -17,7 +17,6 @@ from torch import Tensor
 
 import data
 from data import asked, threads
-from data.types import Source
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
@@ -26,9 +25,9 @@ from lessons.merging.search import Grid, Merges, anew, searched, tuned
 from lessons.suites import PARTS
 from lessons.vit.algorithms import matrices
 from lessons.words import asking
+from lessons.words.experiment import setting
 from lessons.words.experiment.lines import without
 from lessons.words.experiment.merges import geometry
-from lessons.words.experiment.setting import DATASET
 from toy_models import Recipe, TextToText, zoo
 from toy_models.text_to_text import greedy
 from toy_models.weights import State, average, interpolate
@@ -123,11 +122,6 @@ def questions(task: str, first: int, count: int) -> Questions:
     tested = data.load("asked", "test", task=task, length=asking.LENGTH)
     half = data.Dataset(tested.x[first::2], tested.y[first::2], tested.source).spread(count)
     return half.x.clone(), half.y[:, :asked.LONGEST].clone()
-
-
-def source() -> Source:
-    """Where the sentences come from."""
-    return data.source("sentences")
 
 
 # -- what is measured --------------------------------------------------------------------------------------------------
@@ -356,5 +350,5 @@ def forgetting(sweep: xarray.Dataset) -> xarray.Dataset:
     return xarray.Dataset({"own": itself, "others": (shares.sum("task") - itself) / (len(tasks) - 1)})
 
 
-EXPERIMENT = Experiment("words-texts", measure, PROFILES, source, DATASET, recipes=recipes)
+EXPERIMENT = Experiment("words-texts", measure, PROFILES, setting.source, setting.DATASET, recipes=recipes)
 run = EXPERIMENT.run
