@@ -6,19 +6,7 @@ import xarray
 
 import data
 from lessons.kit import claims
-from lessons.words.experiment import (
-    heads,
-    lines,
-    longer,
-    merges,
-    minilm,
-    negation,
-    numbers,
-    parts,
-    poets,
-    pretraining,
-    texts,
-)
+from lessons.words.experiment import heads, lines, merges, minilm, negation, numbers, parts, poets, pretraining, texts
 from lessons.words.experiment.heads import LONG, NEW, PROBE, WHOLE
 from lessons.words.experiment.setting import PROFILES
 
@@ -97,9 +85,6 @@ def swept():
         texts.EXPERIMENT.name: of_text(),
         pretraining.EXPERIMENT.name: made(test=rows | methods, length=rows | {"task": TASKS}, cosine=rows),
         parts.EXPERIMENT.name: made(test=cells | methods, length=cells | {"task": TASKS}, cosine=cells),
-        longer.EXPERIMENT.name: made(test={"training": list(longer.TRAININGS)} | methods,
-                                     length={"training": list(longer.TRAININGS), "task": TASKS},
-                                     cosine={"training": list(longer.TRAININGS)}),
         heads.EXPERIMENT.name: of_heads(heads.PROFILES["full"]),
         heads.MINILM.name: of_heads(heads.MINILM_PROFILES["full"]),
         negation.EXPERIMENT.name: of_negation(ENCODER_LAYERS), negation.MINILM.name: of_negation(MINILM_LAYERS),

@@ -1,5 +1,6 @@
 """A pretrained encoder finetuned on tasks of sentences, on one that is small and random."""
 import string
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from lessons.merging import merge
 from lessons.words import minilm, pretrained
 from lessons.words.algorithms import bert
 from lessons.words.algorithms.pieces import Pieces
-from lessons.words.experiment import lines, merges, negation
+from lessons.words.experiment import lines, longer, merges, negation
 from lessons.words.experiment import minilm as experiment
 from lessons.words.pretrained import Several, Training
 from toy_models import weights
@@ -119,6 +120,16 @@ def test_a_task_vector_is_added_and_taken_away_and_embeddings_stay(several):
     expected = 1 - torch.cosine_similarity(start, (plus + minus) / 2, dim=1).mean().item()
     assert sweep.gap_mean.sel(task="question", lam=1.0, layer="layer 2").item() == pytest.approx(expected, abs=1e-9)
     assert sweep.sizes["task"] == 3 and "5 test sentences" in sweep.attrs["images"]
+
+
+def test_finetuned_longer_its_task_vectors_are_longer_and_every_method_is_tried(monkeypatch):
+    trainings = {"short": TRAINING, "long": replace(TRAINING, epochs=3 * TRAINING.epochs)}
+    monkeypatch.setattr(longer, "TRAININGS", trainings)
+    sweep = longer.measure(longer.Settings(SETTINGS.tasks, tuple(trainings), held_out=10, sentences=12))
+    assert (sweep.length.sel(training="long") > sweep.length.sel(training="short")).all()
+    assert list(sweep.reported.values) == [*longer.SEARCHES, "θ₀", "single"] and "12 test sentences" in sweep.images
+    average = experiment.load(SETTINGS).accuracy(weights.average(experiment.load(SETTINGS).finetuned))
+    assert sweep.test.sel(training="short", reported="average").values.tolist() == average
 
 
 def test_without_the_encoder_it_says_how_to_get_it(monkeypatch):

@@ -14,7 +14,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.sweep import names
 from lessons.merging.search import best
 from lessons.suites import PARTS
-from lessons.words.experiment import heads, lines, longer, merges, minilm, negation, parts, poets, pretraining, texts
+from lessons.words.experiment import heads, lines, merges, minilm, negation, parts, poets, pretraining, texts
 from lessons.words.experiment.heads import LONG, NEW, PROBE, PULLED, SCALED, WHOLE
 
 Numbers = dict[str, dict[str, float]]
@@ -103,11 +103,6 @@ def of_curve(curve: xarray.DataArray, average: float, width: int) -> dict[str, f
 def of_pretraining(sweep: xarray.Dataset) -> Numbers:
     """CART-13: the same methods from every start."""
     return {"CART-13": in_rows((f"pretrained {amount}", sweep.sel(amount=amount)) for amount in names(sweep.amount))}
-
-
-def of_longer(sweep: xarray.Dataset) -> Numbers:
-    """CART-13: the same methods, for every way to finetune."""
-    return {"CART-13": in_rows((training, sweep.sel(training=training)) for training in names(sweep.training))}
 
 
 def of_parts(sweep: xarray.Dataset) -> Numbers:
@@ -338,7 +333,7 @@ LEDGER = (of_encoder(merges.EXPERIMENT, claims=of_merges), of_encoder(lines.EXPE
           of_encoder(pretraining.EXPERIMENT, claims=of_pretraining, seeds=THREE, long=True),
           of_encoder(parts.EXPERIMENT, claims=of_parts, seeds=THREE, long=True),
           of_real(minilm.EXPERIMENT, claims=of_minilm, long=True), of_real(negation.MINILM, claims=of_negation),
-          of_real(heads.MINILM, claims=of_heads, seeds=THREE), of_real(longer.EXPERIMENT, claims=of_longer, seeds=ONE),
+          of_real(heads.MINILM, claims=of_heads, seeds=THREE),
           for_ledger(texts.EXPERIMENT, TEXTS, of_texts), for_ledger(negation.TEXTS, TEXTS, of_negation),
           for_ledger(poets.EXPERIMENT, LETTERS, of_writers, THREE))
 
