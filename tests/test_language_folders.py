@@ -40,7 +40,8 @@ def written(request, tmp_path):
     for name in ("first", "second"):
         with torch.no_grad():
             for key, tensor in model.state_dict().items():
-                tensor.copy_(start[key] + 0.002 * torch.randn_like(tensor) if tensor.is_floating_point() else start[key])
+                if tensor.is_floating_point():
+                    tensor.copy_(start[key] + 0.002 * torch.randn_like(tensor))
         model.save_pretrained(tmp_path / name)
     return type(model), tmp_path
 

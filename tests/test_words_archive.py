@@ -2,9 +2,8 @@
 import numpy as np
 import pytest
 
-from lessons.kit.sweep import names
 from lessons.lines.panels import CLOSE
-from lessons.words.experiment import heads, lines, merges, minilm, numbers, parts, poets, pretraining, texts
+from lessons.words.experiment import heads, lines, merges, minilm, numbers, poets, pretraining, texts
 from lessons.words.experiment.numbers import last_block, over_own
 from lessons.words.panels import networks
 from lessons.words.panels.bell import HELD_OUT, curve
@@ -76,15 +75,3 @@ def test_task_arithmetic_is_far_ahead_of_the_average_from_random_weights_and_not
     ahead = [float((sweep.test.sel(reported="task_arithmetic") - sweep.test.sel(reported="average")).mean())
              for sweep in (pretraining.EXPERIMENT.archived().isel(amount=0), minilm.EXPERIMENT.archived())]
     assert ahead[0] > 0.1 and ahead[1] < 0.02
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_word_vectors_alone_keep_the_largest_share(method):
-    sweep = parts.EXPERIMENT.archived()
-    count = networks.sentences(sweep)
-    for start in names(sweep.start):
-        of_start = sweep.sel(start=start)
-        shares = {trained: Kept.of(*(correct(of_start.sel(trained=trained), name) for name in (method, "single", "θ₀")),
-                                   count) for trained in names(sweep.trained)}
-        alone, rest = shares["word vectors alone"], shares["all but word vectors"]
-        assert alone.share - rest.share > 2 * np.hypot(alone.error, rest.error)

@@ -226,11 +226,11 @@ def readme_table() -> str:
     """The README's tables of lessons and deeper notebooks, with how long they run; a test compares."""
     rows, deeper = (["| lesson | what you will know | time | data | slider |", "|---|---|---|---|---|"],
                     ["| deeper | what you will know | time | data |", "|---|---|---|---|"])
-    for one in CHAPTERS:
-        cells = [f"[{one.number} · {one.title}](notebooks/{one.place})", one.teaches,
-                 f"{one.minutes}\N{NO-BREAK SPACE}min", one.data, *([] if one.deeper else [one.slider])]
-        (deeper if one.deeper else rows).append(f"| {' | '.join(cells)} |")
-    *most, last = (one.number for one in LESSONS if one.quick > _MINUTE)
+    for lesson in CHAPTERS:
+        cells = [f"[{lesson.number} · {lesson.title}](notebooks/{lesson.place})", lesson.teaches,
+                 f"{lesson.minutes}\N{NO-BREAK SPACE}min", lesson.data, *([] if lesson.deeper else [lesson.slider])]
+        (deeper if lesson.deeper else rows).append(f"| {' | '.join(cells)} |")
+    *most, last = (lesson.number for lesson in LESSONS if lesson.quick > _MINUTE)
     for_readers = "For readers of the papers there are deeper notebooks, with proofs, tables and what did not work:"
     return "\n".join([*rows, "", for_readers, "", *deeper, "", f"""\
 The times are for reading, guessing and exercises. The computer needs less: with `profile = "quick"`, on a machine with
