@@ -31,7 +31,7 @@ CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))" 
 MOVED = [f"lessons.checkpoints.{name}" for name in ("towers", "vectors", "tokens", "heads", "images", "lora")]
 jaxtyping.install_import_hook(["lessons.merging", *MOVED, *ALGORITHMS], CHECKER)
 
-from data import cifar100, fashion_mnist, mnist, store  # noqa: E402  torch reads the environment
+from data import cifar100, fashion_mnist, mnist, sentences, store  # noqa: E402  torch reads the environment
 from toy_models import training  # noqa: E402
 
 # before any test changes it
@@ -183,7 +183,7 @@ def real_folder_session(tmp_path_factory):
     Set WEIGHTSPACE_DATA to it yourself.
     """
     folder = _linked(_of_the_session(tmp_path_factory, "real"), mnist)
-    for dataset in (fashion_mnist, cifar100):
+    for dataset in (fashion_mnist, cifar100, sentences):
         if not _missing(dataset):
             _linked(folder, dataset)
     return folder
@@ -192,7 +192,7 @@ def real_folder_session(tmp_path_factory):
 @pytest.fixture(scope="session")
 def real_is_here():
     """Whether the official files of all data sets are there."""
-    return not any(_missing(dataset) for dataset in (mnist, fashion_mnist, cifar100))
+    return not any(_missing(dataset) for dataset in (mnist, fashion_mnist, cifar100, sentences))
 
 
 @pytest.fixture(scope="session")
@@ -220,6 +220,12 @@ def real_fashion(quiet_store):
 def real_cifar(quiet_store):
     """A data folder of its own with links to the official CIFAR-100 files; the same as `real_data`'s."""
     return _linked(quiet_store, cifar100)
+
+
+@pytest.fixture
+def real_sentences(quiet_store):
+    """A data folder of its own with links to the official files of NLTK's corpora; the same as `real_data`'s."""
+    return _linked(quiet_store, sentences)
 
 
 def _linked(folder, dataset):

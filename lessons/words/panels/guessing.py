@@ -51,4 +51,4 @@ def guesses(loaded: Loaded, sentence: str):
     plotting.in_percent(ax.xaxis)
     told = ", ".join(f"{name} {chance:.2f}" for name, chance in chances.items())
     return plotting.show(fig, f"The most likely words in the place of “{word}”: {told}.",
-                         "The pretrained encoder, before any finetuning. Green: the hidden word.")
+                         "Computed with the pretrained encoder, before any finetuning. Green: the hidden word.")

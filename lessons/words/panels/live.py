@@ -43,7 +43,7 @@ ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 COUNT = 200  # letters that are written
 TEMPERATURE = 0.8
 _ALT_OF_ANSWERS = "“{sentence}”, {kept}, λ = {lam:g}. {answers}."
-_ALT_OF_LETTERS = "α = {alpha:g}, which is the share of the plays’ network. {letters}"
+_ALT_OF_LETTERS = "α = {alpha:.2f}, which is the share of the plays’ network. {letters}"
 
 
 # -- answers to a sentence ---------------------------------------------------------------------------------------------
@@ -89,8 +89,9 @@ def answers(asked: Answers):
                          "lam": slider("λ of CART", LAMS, 2.0, words="λ = {:g}".format),
                          "directions": chips("directions kept of every matrix",
                                              {_named(count, width): count for count in counts}, counts[-3])},
-            "caption": f"The course’s own encoder, finetuned on {len(asked.tasks)} tasks and merged by CART on the "
-                       "matrices of attention and the MLPs. To it, all words outside its vocabulary are one word."}
+            "caption": f"Computed with the course’s own encoder, finetuned on {len(asked.tasks)} tasks and merged by "
+                       "CART on the matrices of attention and the MLPs. To it, all words outside its vocabulary are "
+                       "one word."}
 
 
 def _named(count, width):
@@ -156,8 +157,8 @@ def between(seed: int = 0, count: int = COUNT):
             "controls": {"alpha": slider("α, share of the plays", ALPHAS, 0.5, words="α = {:g}".format,
                                          ends=[("b", "speeches"), ("a", "plays")]),
                          "start": chips("the text begins with", {start.strip(): start for start in BEGINNINGS})},
-            "caption": f"Networks that write letter by letter, {letters.CONTEXT} letters at most are read; the "
-                       f"same {count} random numbers for every α, temperature {TEMPERATURE:g}."}
+            "caption": f"Computed by networks that write letter by letter, {letters.CONTEXT} letters at most are read; "
+                       f"the same {count} random numbers for every α, temperature {TEMPERATURE:g}."}
 
 
 def drawn(seed: int, count: int) -> Tensor:

@@ -13,7 +13,7 @@ ROLES = ("a", "b")  # of the two texts, in the sweep's order
 BOTH = "both texts"
 MOST_ABOVE = 0.2  # nats above the better end: what the right chart draws
 _ALT = """
-    α = {alpha:g}, the share of the network of {first}. Loss in nats a letter: {first} {on_first:.3f}, {second}
+    α = {alpha:.2f}, the share of the network of {first}. Loss in nats a letter: {first} {on_first:.3f}, {second}
     {on_second:.3f}, mean of both {both:.3f}. By α, mean of both: {by_alpha}. Averaging the two networks’ logits instead
     of their weights gives {mixed:.3f}. Compared with the better end, the mean at this α is {above:+.3f} ±
     {error:.3f}."""
