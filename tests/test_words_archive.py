@@ -3,11 +3,12 @@ import numpy as np
 import pytest
 
 from lessons.lines.panels import CLOSE
-from lessons.words.experiment import heads, lines, merges, minilm, numbers, poets, pretraining, texts
+from lessons.words.experiment import heads, lines, merges, minilm, numbers, parts, poets, pretraining, texts
 from lessons.words.experiment.numbers import last_block, over_own
 from lessons.words.panels import networks
 from lessons.words.panels.bell import HELD_OUT, curve
 from lessons.words.panels.networks import difference, is_more
+from lessons.words.panels.parts import REST, WORDS, more
 from lessons.words.panels.pretraining import METHODS, Kept
 
 BOTH = pytest.mark.parametrize("merged", [merges, minilm], ids=["own", "MiniLM"])
@@ -75,3 +76,26 @@ def test_task_arithmetic_is_far_ahead_of_the_average_from_random_weights_and_not
     ahead = [float((sweep.test.sel(reported="task_arithmetic") - sweep.test.sel(reported="average")).mean())
              for sweep in (pretraining.EXPERIMENT.archived().isel(amount=0), minilm.EXPERIMENT.archived())]
     assert ahead[0] > 0.1 and ahead[1] < 0.02
+
+
+def test_in_our_encoder_cart_and_task_arithmetic_are_within_the_noise():
+    sweep = merges.EXPERIMENT.archived()
+    cart = curve(sweep, merges.BY_NAME, HELD_OUT)
+    lead = difference(cart.test[cart.place], correct(sweep, "task_arithmetic"), networks.sentences(sweep))
+    assert not lead.is_news
+
+
+def test_from_random_weights_word_vectors_learn_more_and_more_of_it_is_kept():
+    sweep = parts.EXPERIMENT.archived()
+    random, count = sweep.sel(start="random weights"), networks.sentences(sweep)
+    alone = [correct(random.sel(trained=trained), "single") for trained in (WORDS, REST)]
+    assert is_more(difference(*alone, count))
+    assert is_more(more(sweep, "random weights", "cart")) and not more(sweep, "pretrained", "cart").is_news
+
+
+def test_the_plain_average_keeps_no_more_from_random_weights():
+    sweep = pretraining.EXPERIMENT.archived()
+    count = networks.sentences(sweep)
+    first, last = (Kept.of(*(correct(sweep.isel(amount=place), name) for name in ("average", "single", "θ₀")), count)
+                   for place in (0, -1))
+    assert first.share - last.share < 2 * np.hypot(first.error, last.error)

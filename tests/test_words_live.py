@@ -49,6 +49,6 @@ def test_the_text_is_that_of_the_ends_and_its_colours_are_what_these_say():
         start = live.BEGINNINGS[0]
         numbers = live.drawn(0, 12)
         assert text == start + generated(end, start, 12, numbers, live.TEMPERATURE)
-        assert len(values) == len(text) and np.isnan(values[0]) and np.abs(values[1:]).max() <= 1
-        share = float(np.mean(values[1:] > 0))
+        assert len(values) == len(text) and np.isnan(values[:len(start)]).all() and np.nanmax(np.abs(values)) <= 1
+        share = float(np.mean(values[len(start):] > 0))
         assert view.title.startswith(f"{max(share, 1 - share):.0%}".replace("%", " %"))

@@ -139,7 +139,7 @@ def test_a_view_that_asks_first_knows_the_answer_and_shows_nothing_of_it(make, s
     view = make(*sweeps, prediction=guess)
     assert guess.truth == pytest.approx(truth) and guess.at == where
     shown = {mark.name for chart in view.charts for mark in chart.marks if mark.kind not in ("star", "handle")}
-    assert shown - set(view.hides) <= {"near", "alone", "average", "all", "none"}
+    assert shown - set(view.hides) <= {"near", "alone", "average", "feet", "all", "none"}
     assert [mark.kind for chart in view.charts for mark in chart.marks].count("star") == 1
 
 
@@ -218,8 +218,8 @@ def test_the_table_has_every_method_with_errors_and_says_what_is_noise():
 
 @pytest.mark.parametrize("share, deeper, title", [
     (0.05, 0.05, f"{NEAR}, in every layer and for every pair"),
-    (0.02, 0.05, f"{NEAR}, in every layer and for every pair, but less so in the last block"),
-    (0.02, 0.145, f"{NEAR}, in every layer, but less so in the last block"),
+    (0.02, 0.05, f"{NEAR}, in every layer and for every pair, least so in block 2"),
+    (0.02, 0.145, f"{NEAR}, in every layer, least so in block 2"),
     (0.2, 0.05, f"{NEAR}, but not in block 1"), (0.05, 0.2, f"{NEAR}, but not in 3 of the layers")])
 def test_what_the_layers_are_called(share, deeper, title):
     view = ctl.ctl(between(share, deeper))
@@ -298,22 +298,21 @@ def test_what_is_lost_is_lost_from_the_start():
 # -- starts, heads, letters --------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("sweep, title", [
-    (starts(), "From this start, models add better; the single ones are not seen to change"),
-    (starts((0.7, 0.5)), "From this start, models add worse; the single ones are not seen to change"),
-    (starts((0.6, 0.61)), "That models add better from this start is within the noise; the single ones are not seen to "
-     "change"),
-    (starts((0.5, 0.8), (0.7, 0.9), (0.4, 0.5)), "From this start, models add better; the single ones are better too"),
+    (starts(), "From this start, merging keeps the largest part of what finetuning gained"),
+    (starts((0.7, 0.5)), "From this start, merging keeps less of what finetuning gained than from the best start"),
+    (starts((0.6, 0.61)), "From this start, merging keeps as much as from any other start of what finetuning gained"),
+    (starts((0.61, 0.6)), "From this start, merging keeps about as much of what finetuning gained as from the best "
+     "start"),
     (starts((0.5, 0.5), (0.8, 0.4), (0.4, 0.4)), "Finetuning is not seen to gain anything, so nothing can be kept")])
 def test_what_pretraining_is_said_to_do(sweep, title):
-    view = pretraining.pretraining(sweep)
-    assert view.title == title
-    assert view.set(start="none").title == "This is the start with the least pretraining"
+    assert pretraining.pretraining(sweep).title == title
 
 
 def test_a_better_start_alone_does_not_make_models_add_better():
     """All accuracies 0.15 higher: merged over single rises, the share of what finetuning gained does not."""
     view = pretraining.pretraining(starts((0.5, 0.65), (0.7, 0.85), (0.4, 0.55)))
-    assert view.title.startswith("That models add better from this start is within the noise")
+    assert view.title == ("From this start, merging keeps about as much of what finetuning gained as from the best "
+                          "start")
     assert view.frame.values["share"] == pytest.approx([1 / 3, 1 / 3])
 
 

@@ -15,7 +15,8 @@ def compare(page, said):
     assert f"α = {alpha:.2f}" in between and f"block 2 {share:.1f} %" in between
     grid = merges.run("quick", 0)
     cart = curve(grid, merges.BY_NAME, HELD_OUT)
-    assert bell.startswith("Own encoder, λ = ") and f"average {float(grid.test.sel(reported='average').mean()):.3f}" in bell
+    average = float(grid.test.sel(reported="average").mean())
+    assert bell.startswith("Own encoder, λ = ") and f"average {average:.3f}" in bell
     assert cart.lams.max() in grid.lam.values
     single = float(pretraining.EXPERIMENT.archived().isel(amount=-2).test.sel(reported="single").mean())
     assert "Start “all once”" in starts and f"each network alone {single:.3f}" in starts

@@ -20,7 +20,8 @@ def _words():
     return [("unmergeable", known), ("merges", known), ("able", known), ("unable", known), ("unzmerge", known),
             ("zun", known), ("unz", known), ("togethers", several[:6]), ("together", several),
             ("unmerges", ["un", "##merge", "##s", "##ges", "##mer"]),
-            ("unable", ["un", "##able", "u", "##nabl", "##e"]), ("unmergeable", stuck), ("unmable", stuck)]
+            ("unable", ["un", "##able", "u", "##nabl", "##e"]), ("unmergeable", stuck), ("unmable", stuck),
+            ("unable", ["un", "able"]), ("able", ["##able", "##a"])]
 
 
 def _streams():
@@ -323,19 +324,19 @@ MEAN = Exercise(
         Wrong(_of_words(lambda h, count: h.sum(1) / count.sqrt()),
               "You divide by the root of the number of words. A mean is divided by the number itself."),
         Wrong(_of_words(lambda h, count: h.sum(1, keepdim=True) / count[..., None]),
-              "Right numbers, but the axis of the places is still there. Return (sentences, width)."),
+              "Right numbers, but the axis of the positions is still there. Return (sentences, width)."),
         Wrong(lambda h, x: (h * x[..., None]).sum(1) / x.sum(1, keepdim=True),
-              "You weight each vector with the number of its word. These numbers are only names: a word counts once, "
-              "whatever its number is."),
+              "You weight each vector with the id of its word. Ids are only names: a word counts once, "
+              "whatever its id is."),
         Wrong(lambda h, x: (h * x[..., None]).sum(1) / (x != 0).sum(1, keepdim=True),
-              "You multiply each vector by the number of its word. These numbers are only names: make a mask of them, "
+              "You multiply each vector by the id of its word. Ids are only names: make a mask of them, "
               "x != 0."),
         Wrong(lambda h, x: (h * (x == 0)[..., None]).sum(1) / (x == 0).sum(1, keepdim=True),
               "You averaged over the padding: the mask is the wrong way round."),
         Wrong(lambda h, x: (h * (x > 1)[..., None]).sum(1) / (x > 1).sum(1, keepdim=True),
-              "You left out the words with the number 1, the unknown ones. They are words too: only 0 is padding."),
+              "You left out the words with the id 1, the unknown ones. They are words too: only 0 is padding."),
         Wrong(lambda h, x: (h * (x > 2)[..., None]).sum(1) / (x > 2).sum(1, keepdim=True),
-              "You left out unknown and masked words, the numbers 1 and 2. The encoder reads them too: only 0 is "
+              "You left out unknown and masked words, the ids 1 and 2. The encoder reads them too: only 0 is "
               "padding."),
         Wrong(_of_words(lambda h, count: h.sum(1) / (h != 0).sum(1)),
               "You count the numbers that are not 0. A word may have a 0 in its vector: count the words in x."),

@@ -33,7 +33,8 @@ from lessons.words.panels.networks import OWN, around, difference, error_of_mean
 HELD_OUT = "chosen on held-out sentences"  # in the place of a λ: every number of directions has its own
 ORDER = ("θ₀", "average", "task_arithmetic", "ties", "tsv", "cart", "single")  # from below
 _NAMES = {"θ₀": "θ₀", "average": "average", "task_arithmetic": "task arithmetic", "single": "each alone"}
-_TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 100)
+_TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
+_ALL = 100  # per cent of the directions, with which CART is the average again
 _ALT = """
     {network}, λ {lam}. CART's accuracy, mean over {tasks} tasks, by the share of directions kept: {curve}. Held-out
     sentences choose {kept_share}: {cart:.3f}, {gain} points from the average. Others: {others}. An accuracy has a
@@ -114,7 +115,8 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction
         count, results = networks.sentences(shown), scores(shown, cart)
         average, means = results["average"], cart.test.mean(1)
         far = np.array([WIDE * difference(each, average, count).error for each in cart.test])
-        values = {"alone": results["single"].mean(), "average": average.mean(),
+        feet = [_none(100 * opens.shares), _ALL], [average.mean()] * 2
+        values = {"alone": results["single"].mean(), "average": average.mean(), "feet": feet,
                   "choice": ([100 * cart.shares[cart.place]], [means[cart.place]])}
         for name in sweeps:
             is_shown = name == network
@@ -128,7 +130,7 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction
                    others=", ".join(f"{title_of(name)} {each.mean():.3f}" for name, each in results.items()
                                     if name != "cart"))
         about = key(("merged", f"CART, λ {_lam(lam)}"), ("single", "Each network alone"),
-                    ("", "large: as many directions as held-out sentences choose"))
+                    ("", "large: the number that held-out sentences choose; ends: the average"))
         return Frame(finding_of_bell(cart, average, count), alt, values | _rows(results, count), about)
 
     handles = {"lam": slider("λ of CART", {stop if stop == HELD_OUT else f"{stop:g}": stop for stop in stops}, HELD_OUT,
@@ -159,6 +161,16 @@ def _band(network):
     return f"sure, {network}"
 
 
+def _none(shares):
+    """Where "no direction" is drawn on an axis in per cent that has no 0."""
+    return 0.5 * float(np.min(shares))
+
+
+def _ticks(low, high):
+    between = {tick: f"{tick:g} %" for tick in _TICKS if 4 * low < tick < _ALL / 1.9}
+    return {low / 0.8: "none"} | between | {_ALL: "all"}
+
+
 def _rows(results: Mapping[str, np.ndarray], count: int) -> dict[str, tuple]:
     """What the right chart draws: a dot and a bar of two standard errors for every method."""
     values = {}
@@ -182,14 +194,14 @@ def _charts(sweeps, curves, asked):
     shares = 100 * np.concatenate([each.shares for each in curves.values()])
     low, high = min(means.min(), *averages) - 0.03, max(means.max(), *tops) + 0.02
     x_of = {network: tuple(100 * each.shares) for (network, _, _), each in curves.items()}
-    ends = 0.8 * shares.min(), min(1.4 * shares.max(), 105)
-    left = Chart(Axis("directions kept, in % of a matrix’s (log)", *ends, "log",
-                      ticks={tick: f"{tick:g}" for tick in _TICKS}),
+    ends = 0.8 * _none(shares), 1.2 * _ALL
+    left = Chart(Axis("directions kept (log)", *ends, "log",
+                      ticks=_ticks(*ends)),
                  Axis("accuracy, mean over tasks", low, high, unit="percent", digits=1),
                  (Reference("alone", "single", "each alone"), Reference("average", "other", "average"),
                   *(Band(_band(network), "merged", x=x) for network, x in x_of.items()),
                   *(Line(_line(network), "merged", x=x, dots=True) for network, x in x_of.items()),
-                  Spots("choice", "merged"), Star("guess", "merged", x=(asked,))))
+                  Spots("feet", "other"), Spots("choice", "merged"), Star("guess", "merged", x=(asked,))))
     lowest, highest = min(map(np.min, tests)), max(map(np.max, tests))
     right = Chart(Axis("accuracy, mean over tasks", lowest - 0.03, highest + 0.03, unit="percent"),
                   Axis("every method, with two standard errors", -0.6, len(ORDER) - 0.4,

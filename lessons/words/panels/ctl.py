@@ -124,7 +124,7 @@ def _charts(sweeps, shares, layers):
     last = max(map(max, x_of.values()))
     left = Chart(Axis("layer", -0.1 * last, 1.1 * last, ticks=ticks),
                  Axis("gap, in % of the distance from A to B", 0, high, unit="%", digits=1),
-                 (*grey, Reference("near", "chance", "called near"),
+                 (*grey, Reference("near", "chance", "below: near"),
                   *(Line(_mean(network), "merged", x=x, dots=True) for network, x in x_of.items())))
     right = Chart(ALPHA_AXIS, Axis("the same in the last block", 0, high, unit="%", digits=1),
                   (Band("pairs", "merged"), Line("last block", "merged", near=True),
@@ -133,8 +133,8 @@ def _charts(sweeps, shares, layers):
 
 
 def finding_of_layers(layers: list[str], shares: np.ndarray) -> str:
-    """In which layers the features point nearly in the direction of the mix, and whether they do so less in the last
-    block than in the first, by more than the pairs differ.
+    """In which layers the features point nearly in the direction of the mix, and where behind the last block they do so
+    least, if less than in the first by more than the pairs differ.
 
     Args:
         shares: (pairs, layers), the gap in per cent of the distance between the ends; NaN where they do not differ.
@@ -149,7 +149,8 @@ def finding_of_layers(layers: list[str], shares: np.ndarray) -> str:
         return "The features do not point in the direction of the mix, in any layer"
     if far:
         return f"{near}, but not in {far[0] if len(far) == 1 else f'{len(far)} of the layers'}"
-    first, last = (next(place for place, depth in enumerate(depths(layers)) if depth > 0), _last_block(layers))
-    deeper = last > first and len(shares) > 1 and is_more(Difference.paired(shares[:, last], shares[:, first]))
+    first, worst = next(place for place, depth in enumerate(depths(layers)) if depth > 0), int(np.argmax(means))
+    farther = worst > first and len(shares) > 1 and is_more(Difference.paired(shares[:, worst], shares[:, first]))
     everywhere = " and for every pair" if shares.max() <= 100 * CLOSE else ""
-    return f"{near}, in every layer{everywhere}{', but less so in the last block' if deeper else ''}"
+    where = f", least so in {called(layers[worst])}" if farther and worst >= _last_block(layers) else ""
+    return f"{near}, in every layer{everywhere}{where}"

@@ -171,7 +171,7 @@ _LETTERS = Letters("text", "merged", ends=("speeches", "plays"))
 
 def written(ends: Sequence[CharacterGPT], numbers: Tensor, alpha: float, start: str) -> tuple[str, np.ndarray]:
     """The start and what α·plays + (1 − α)·speeches writes behind it, and for every letter (p_A − p_B)/(p_A + p_B) of
-    the probabilities that the two ends give it; the first has none.
+    the probabilities that the two ends give it; those of the start have none.
 
     Args:
         ends: the networks of plays and of speeches.
@@ -183,7 +183,8 @@ def written(ends: Sequence[CharacterGPT], numbers: Tensor, alpha: float, start: 
     network.load_state_dict(interpolate(*(end.state_dict() for end in ends), alpha))
     text = characters.numbers(start + generated(network, start, len(numbers), numbers, TEMPERATURE))
     by = preferred(*(logits_before(end, text) for end in ends), text[1:])
-    return characters.written(text), np.concatenate([[np.nan], np.tanh(by.double().numpy() / 2)])
+    given = np.full(len(start), np.nan)
+    return characters.written(text), np.concatenate([given, np.tanh(by.double().numpy() / 2)[len(start) - 1:]])
 
 
 def finding_of_letters(alpha: float, values: np.ndarray) -> str:

@@ -54,6 +54,18 @@ def parts_table(sweep: xarray.Dataset) -> Page:
 
 
 @in_full_alone
+def kept_table(sweep: xarray.Dataset, method: str = METHODS[0]) -> Page:
+    """As `parts_table`, of one way to merge: what is finetuned, each network alone, and what merging keeps."""
+    alone = 100 * sweep.test.sel(reported="single").mean("task")
+    rows = [(start, trained, f"{float(alone.sel(start=start, trained=trained)):.1f}",
+             minus(str(kept(sweep, start, trained, method))))
+            for start in names(sweep.start) for trained in names(sweep.trained)]
+    after = quiet(said("{caption} {rests} Accuracy in per cent, mean over tasks. After ± stands one standard error.",
+                       caption=caption(sweep), rests=rests_on(sweep)))
+    return table(("start", "finetuned", "each alone", f"{title_of(method)} keeps"), rows, after=after, left=2)
+
+
+@in_full_alone
 @view
 def parts(sweep: xarray.Dataset):
     """Which share of what finetuning gained a merge keeps, with two standard errors, a point for each finetuned part.

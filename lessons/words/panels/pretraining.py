@@ -87,12 +87,11 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
                    kept_by_method=shares[method][step], kept_by_average=shares["average"][step], by_start=by_start)
         about = key(("single", "Each network alone"), ("merged", f"{title_of(method)}; dashed: the average"),
                     ("", "grey: θ₀ under the finetuned heads"))
-        single = difference(tests["single"][step], tests["single"][0], count)
-        return Frame(finding_of_starts(step, shares[method], single), alt, values, about)
+        return Frame(finding_of_starts(step, shares[method]), alt, values, about)
 
     places = range(len(starts))
     return {"kicker": "Chapter 14: how long was the start pretrained?",
-            "tries": ("Move the slider. Does the share on the right rise where the black line does?",
+            "tries": ("Move the slider. Where is the merged network the best, and where is the largest part kept?",
                       "Choose another way to merge. Does it keep more?"),
             "charts": _charts(starts, tests, shares), "draw": draw,
             "hides": ["θ₀", "single", "sure", "average", "merged", "sure of the share", "share of the average",
@@ -127,23 +126,21 @@ def _charts(starts, tests, shares):
     return [left, right]
 
 
-def finding_of_starts(step: int, shares: list[Kept], single: Difference) -> str:
-    """Whether models from this start add better than those from the shortest pretraining, and whether the single
-    networks are better, each beyond two standard errors.
+def finding_of_starts(step: int, shares: list[Kept]) -> str:
+    """From which start a merge keeps the largest part of what finetuning gained, beyond two standard errors.
 
     Args:
         step: which start.
         shares: of every start.
-        single: by how much each network alone is more accurate than from the first start.
     """
-    first, this = shares[0], shares[step]
-    if not step:
-        return "This is the start with the least pretraining"
-    if np.isnan([first.share, this.share]).any():
+    if np.isnan([each.share for each in shares]).any():
         return "Finetuning is not seen to gain anything, so nothing can be kept"
-    more = Difference(this.share - first.share, float(np.hypot(this.error, first.error)))
-    alone = "the single ones are better too" if is_more(single) else \
-        "the single ones are worse" if single.is_news else "the single ones are not seen to change"
-    if not more.is_news:
-        return f"That models add better from this start is within the noise; {alone}"
-    return f"From this start, models add {'better' if more.value > 0 else 'worse'}; {alone}"
+    best = int(np.argmax([each.share for each in shares]))
+    less = [Difference(shares[best].share - each.share, float(np.hypot(shares[best].error, each.error)))
+            for place, each in enumerate(shares) if place != best]
+    if step == best:
+        how = "the largest part of" if all(map(is_more, less)) else "as much as from any other start of"
+        return f"From this start, merging keeps {how} what finetuning gained"
+    behind = less[step - (step > best)]
+    how = ("less", "than") if behind.is_news else ("about as much", "as")
+    return f"From this start, merging keeps {how[0]} of what finetuning gained {how[1]} from the best start"
