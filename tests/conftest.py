@@ -31,7 +31,7 @@ CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))" 
 MOVED = [f"lessons.checkpoints.{name}" for name in ("towers", "vectors", "tokens", "heads", "images", "lora")]
 jaxtyping.install_import_hook(["lessons.merging", *MOVED, *ALGORITHMS], CHECKER)
 
-from data import cifar100, fashion_mnist, mnist, sentences, store  # noqa: E402  torch reads the environment
+from data import cifar100, fashion_mnist, letters, mnist, sentences, store  # noqa: E402  torch reads the environment
 from toy_models import training  # noqa: E402
 
 # before any test changes it
@@ -183,7 +183,7 @@ def real_folder_session(tmp_path_factory):
     Set WEIGHTSPACE_DATA to it yourself.
     """
     folder = _linked(_of_the_session(tmp_path_factory, "real"), mnist)
-    for dataset in (fashion_mnist, cifar100, sentences):
+    for dataset in (fashion_mnist, cifar100, sentences, letters):
         if not _missing(dataset):
             _linked(folder, dataset)
     return folder
@@ -192,7 +192,7 @@ def real_folder_session(tmp_path_factory):
 @pytest.fixture(scope="session")
 def real_is_here():
     """Whether the official files of all data sets are there."""
-    return not any(_missing(dataset) for dataset in (mnist, fashion_mnist, cifar100, sentences))
+    return not any(_missing(dataset) for dataset in (mnist, fashion_mnist, cifar100, sentences, letters))
 
 
 @pytest.fixture(scope="session")
@@ -224,7 +224,8 @@ def real_cifar(quiet_store):
 
 @pytest.fixture
 def real_sentences(quiet_store):
-    """A data folder of its own with links to the official files of NLTK's corpora; the same as `real_data`'s."""
+    """A data folder of its own with links to the files of NLTK's corpora, for sentences and for letters."""
+    _linked(quiet_store, letters)
     return _linked(quiet_store, sentences)
 
 

@@ -43,8 +43,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     networks = zoo.get_all([letters.of_text(kind, seed) for kind in (*letters.ENDS, letters.START)], "cpu")
     *ends, start = networks
-    sets = [data.load("letters", "test", of=kind, context=letters.CONTEXT).spread(settings.pieces)
-            for kind in letters.ENDS]
+    sets = [data.load("letters", "test", of=kind, context=letters.CONTEXT) for kind in letters.ENDS]
+    count = min(settings.pieces, *(len(pieces.x) for pieces in sets))  # a stand-in may have fewer
+    sets = [pieces.spread(count) for pieces in sets]
     states = [network.state_dict() for network in ends]
     between = zoo.get(letters.of_text(letters.START, seed), "cpu")
     loss = []
@@ -59,7 +60,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
               "length": ("text", np.array(lengths) / flat(start.state_dict()).norm().item()),
               "cosine": (vectors[0] @ vectors[1]).item() / np.prod(lengths)}
     coords = {"alpha": list(settings.alphas), "text": list(letters.ENDS), "way": list(WAYS)}
-    return xarray.Dataset(values, coords, {"images": f"{settings.pieces} test pieces of 64 letters of each text"})
+    return xarray.Dataset(values, coords, {"images": f"{count} test pieces of 64 letters of each text"})
 
 
 @torch.inference_mode()
@@ -102,8 +103,9 @@ def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
 def source() -> Source:
     """Where the texts of both writers come from; a stand-in, if one of them is."""
     both = [data.source("letters", of=end) for end in letters.ENDS]
-    worse = next((one for one in both if one.is_stand_in), both[0])
-    return replace(worse, text=" and ".join(one.text for one in both), digest=digest(*(one.digest for one in both)))
+    worse = next((source for source in both if source.is_stand_in), both[0])
+    texts, digests = zip(*((source.text, source.digest) for source in both))
+    return replace(worse, text=" and ".join(texts), digest=digest(*digests))
 
 
 EXPERIMENT = Experiment("words-poets", measure, PROFILES, source, "plays and speeches", recipes=recipes)

@@ -31,7 +31,7 @@ from lessons.words.answers import Answers
 from toy_models import CharacterGPT, zoo
 from toy_models.weights import interpolate
 
-DIRECTIONS = (0, 1, 2, 5, 16, 64)
+DIRECTIONS = (0, 1, 2, 4, 8, 16, 32)  # with all, CART is the average again
 LAMS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 SENTENCES = {"a film": "a moving film , with unforgettable actors !",
              "a plot": "the young man leaves home and looks for his brother",
@@ -58,7 +58,7 @@ def answers(asked: Answers):
     ordered = sorted(asked.tasks, key=lambda task: len(data.sentences.CLASSES[task]))
     columns = [ordered[:-2], ordered[-2:]] if len(ordered) > 2 else [ordered]
     width = asked.loaded.base["position"].shape[1]
-    counts = [count for count in DIRECTIONS if count < width] + [width]
+    counts = [count for count in DIRECTIONS if count < width]
 
     def draw(sentence, lam, directions):
         of_tasks = asked(sentence, directions, lam)
@@ -88,14 +88,11 @@ def answers(asked: Answers):
             "controls": {"sentence": typed("Type a sentence", SENTENCES),
                          "lam": slider("λ of CART", LAMS, 2.0, words="λ = {:g}".format),
                          "directions": chips("directions kept of every matrix",
-                                             {_named(count, width): count for count in counts}, counts[-3])},
+                                             {f"{count}" if count else "none (average)": count for count in counts},
+                                             8 if 8 in counts else counts[-1])},
             "caption": f"Computed with the course’s own encoder, finetuned on {len(asked.tasks)} tasks and merged by "
                        "CART on the matrices of attention and the MLPs. To it, all words outside its vocabulary are "
                        "one word."}
-
-
-def _named(count, width):
-    return "none (average)" if not count else f"all {width}" if count == width else f"{count}"
 
 
 def rows_of(tasks: Sequence[str]) -> list[tuple[str, str]]:
