@@ -11,7 +11,7 @@ from lessons.kit.predict import predict
 from lessons.words.experiment.lines import RELATED, TAKEN
 from lessons.words.experiment.merges import BY_DIMENSION, BY_NAME, GRIDS
 from lessons.words.experiment.poets import WAYS
-from lessons.words.panels import bell, ctl, exchanged, forgetting, heads, networks, poets, pretraining
+from lessons.words.panels import bell, costs, ctl, exchanged, forgetting, heads, networks, poets, pretraining
 
 TASKS = ["film", "question", "customer"]
 COUNT = 400
@@ -415,3 +415,8 @@ def test_the_error_of_a_mean_over_tasks_is_that_of_many_repetitions():
     generator, rates = np.random.default_rng(0), np.array([0.9, 0.5, 0.2])
     means = (generator.binomial(COUNT, rates, (4000, 3)) / COUNT).mean(1)
     assert networks.error_of_mean(rates, COUNT) == pytest.approx(means.std(), rel=0.05)
+
+
+def test_the_cost_of_choosing_is_drawn_in_points_with_that_of_chance():
+    page = costs.costs({60: 0.014, 400: 0.009}, at_random=0.018)._repr_html_()
+    assert "60 sentences 1.4, 400 sentences 0.9; a rank at random 1.8" in page
