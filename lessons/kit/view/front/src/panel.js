@@ -183,7 +183,7 @@ export class Panel {
       if (this.asks) {
         if (asked) this.propose(clamp(asked.along === "x" ? chart.x.invert(x) : chart.y.invert(y), this.spec.prediction.low, this.spec.prediction.high));
       } else if (chart.picking) this.pick(chart, x, y);
-      else if (this.slider >= 0) this.go(this.slider, nearest(chart.places.map((place) => chart.x(place)), x));
+      else if (this.slider >= 0 && chart.hasHandle) this.go(this.slider, nearest(chart.places.map((place) => chart.x(place)), x));
     };
     chart.svg.addEventListener("pointerdown", (event) => {
       if (event.button) return;
