@@ -60,7 +60,7 @@ PICKED = ".chart:has(.rail) :is(.cloud, .spot)"  # dots above a slider, from whi
 
 
 def move(page, view):
-    """Drag a view's slider in its plot, if it lies along the plot's x axis, then move it by keys to both ends, where the
+    """Drag a view's slider in its plot, if it lies along the x axis, then move it by keys to both ends, where the
     pictures must differ, and one step back. Of a view without a slider, make another choice."""
     if not view.locator(lab.HANDLE).count():
         before, chips = shown(view), view.locator(".chips:not(.pick) .chip input:not(:checked)")
