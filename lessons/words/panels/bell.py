@@ -107,6 +107,7 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction
     curves = {(network, way, lam): curve(each, way, lam) for network, each in sweeps.items() for way in ways
               for lam in stops}
     opens = curves[OWN, ways[0], HELD_OUT]
+    nothing = _none([100 * each.shares.min() for each in curves.values()])
     if prediction:
         prediction.panel_answers(opens.test[opens.place].mean(), networks.asked(sweeps, lam=HELD_OUT, way=ways[0]))
 
@@ -115,7 +116,7 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction
         count, results = networks.sentences(shown), scores(shown, cart)
         average, means = results["average"], cart.test.mean(1)
         far = np.array([WIDE * difference(each, average, count).error for each in cart.test])
-        feet = [_none(100 * opens.shares), _ALL], [average.mean()] * 2
+        feet = [nothing, _ALL], [average.mean()] * 2
         values = {"alone": results["single"].mean(), "average": average.mean(), "feet": feet,
                   "choice": ([100 * cart.shares[cart.place]], [means[cart.place]])}
         for name in sweeps:
