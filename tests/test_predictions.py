@@ -143,6 +143,7 @@ NOT_THE_ANSWER = {  # what is shown after a question in the same section and tel
     ("01_linearity", "unit-7"): "pictures of weights",
     ("03_pairs", "counterexample-picture"): "other networks",
     ("04_task_arithmetic", "mine-4-3"): "other sums, with another λ",
+    ("14_words", "mine-14-4"): "what choosing costs, not how good CART is",
 }
 
 

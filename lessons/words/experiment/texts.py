@@ -1,5 +1,5 @@
 """Tasks that are asked in words and answered in words: merged networks that read a text and write one, the line between
-two of them (CTL, §4.2 and B.1.2), and a task vector taken away again.
+two of them (CTL, §4.3 and B.1.3), and a task vector taken away again.
 
 A network answers greedily, and an answer is right where it is the wanted one word for word, its end included. All
 accuracies are kept as numbers of sentences, so that their errors can be computed.

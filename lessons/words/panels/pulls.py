@@ -105,8 +105,8 @@ def beside_the_slides(sweep: xarray.Dataset) -> Page:
                          f"{Difference.of(float(last.accuracy), float(first.accuracy), count)}"))
     head = ("", "distance", "gap", "KL", "relative gap", "accuracy, points")
     return table(head, rows, after=quiet(said("""{caption} At λ = {lam:g}, over that at λ = 0; the last column is a
-        difference. The slides print neither how far the answers move nor errors. λη differs between rows, because η
-        does.""", caption=caption(sweep), lam=LARGEST)))
+        difference. The slides print neither how far the answers move nor errors. Their text gives no η, so a row of
+        theirs may have another λη than a row of ours.""", caption=caption(sweep), lam=LARGEST)))
 
 
 def _points(share):
@@ -139,8 +139,10 @@ def _beside_shortening(less, more, count):
     """What that says of λ."""
     if less == count:
         return "So λ does more than shorten."
-    if not less:
+    if not less + more:
         return "So nothing is seen that λ does beyond shortening."
+    if not less:
+        return "So λ shortens the way, and where a difference is seen, the way that is only shortened is less bent."
     return "So λ shortens the way, and whether it does more than that depends on the setting."
 
 
