@@ -113,10 +113,10 @@ def test_without_a_sweep_it_is_said_how_to_get_one(draw):
 # -- text to text ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("numbers, title", [
-    ({}, "No merge of all networks is seen to answer better than θ₀, but midpoints of two keep more"),
-    ({"halfway": 0.5}, "No merge of all networks is seen to answer better than θ₀"),
-    ({"merges": 0.6}, "Every merge of all networks is seen to answer better than θ₀"),
-    ({"merges": 0.4, "halfway": 0.4}, "No merge of all networks is seen to answer better than θ₀")])
+    ({}, "No merge of all networks is seen to write more right answers than θ₀, but midpoints of two keep more"),
+    ({"halfway": 0.5}, "No merge of all networks is seen to write more right answers than θ₀"),
+    ({"merges": 0.6}, "Every merge of all networks is seen to write more right answers than θ₀"),
+    ({"merges": 0.4, "halfway": 0.4}, "No merge of all networks is seen to write more right answers than θ₀")])
 def test_what_merging_all_is_said_to_keep(numbers, title):
     assert title_of(texts.reading_of_merging(written(**numbers))) == title
 
@@ -172,7 +172,7 @@ def test_features_that_are_too_short_are_not_said_to_reach_as_far():
     ({"merges": 0.65}, "CTL holds", False), ({"share": 0.3}, "CTL does not hold in every layer", False)])
 def test_what_fails_where_features_are_linear(numbers, title, therefore):
     page = texts.reading_of_failing(written(**numbers))
-    assert title_of(page) == title and ("it is the mean that fails" in repr(page)) is therefore
+    assert title_of(page) == title and ("averaging what the networks say fails, too" in repr(page)) is therefore
     assert ("is not seen to answer better either" in repr(page)) is (numbers != {"outputs": 0.65})
 
 
@@ -184,7 +184,7 @@ def test_what_is_taken_away_is_what_the_experiment_reads_off():
 
 
 @pytest.mark.parametrize("lost, title", [
-    ((0.3, 0.0), "Tasks can be taken away alone"), ((0.3, 0.2), "No task can be taken away alone"),
+    ((0.3, 0.0), "Tasks fall while the others, in the mean, are not seen to"), ((0.3, 0.2), "No task falls alone"),
     ((0.0, 0.0), "No task is seen to lose without half of its vector")])
 def test_which_tasks_can_be_taken_away(lost, title):
     assert title_of(texts.reading_of_negation(written(lost=lost))) == title
@@ -267,9 +267,9 @@ def test_the_relative_gap_on_the_way_is_interpolated_and_unknown_beyond_it():
 
 
 @pytest.mark.parametrize("numbers, title", [
-    ({}, "A drawn head as long as the probe is bent as the probed one is"),
-    ({"long": 0.9}, "Length alone does not do what the probe does"),
-    ({"ranks": (8,)}, "A drawn head as long as the probe is bent as the probed one is")])
+    ({}, "A drawn head as long as the probe is not seen to be more bent than it"),
+    ({"long": 0.9}, "A drawn head as long as the probe is more bent than it"),
+    ({"ranks": (8,)}, "A drawn head as long as the probe is not seen to be more bent than it")])
 def test_what_the_length_of_a_head_does(numbers, title):
     assert title_of(pulls.reading_of_the_length(pulled(**numbers))) == title
 

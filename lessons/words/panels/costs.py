@@ -25,4 +25,4 @@ def costs(lost: Mapping[int, float], at_random: float):
            ylim=(0, 1.25 * max(*points, 100 * at_random)), title="Test accuracy that is lost by choosing")
     told = ", ".join(f"{count} sentences {value:.1f}" for count, value in zip(lost, points))
     return plotting.show(fig, f"Points lost: {told}; a rank at random {100 * at_random:.1f}.",
-                         "Computed with your function, mean over 1,000 draws.")
+                         "Computed as the mean over 1,000 draws.")

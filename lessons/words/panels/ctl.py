@@ -9,10 +9,10 @@ from lessons.kit.page import said
 from lessons.kit.sweep import names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, view
 from lessons.lines.panels import ALPHA_AXIS, CLOSE, share_of_a
+from lessons.words.experiment.numbers import SAME
 from lessons.words.panels import networks
 from lessons.words.panels.networks import OWN, is_more
 
-SAME = 1e-9  # of 1 − cos: what rounding leaves of features that are equal
 _BEHIND = 0.5  # from one place behind the blocks to the next, where the blocks together are 1 long
 _CALLED = {"pooled": "last norm", "output": "logits"}
 _ALT = """
@@ -90,7 +90,7 @@ def ctl(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction=
             "tries": ("Drag α. Where between A and B is the gap largest?",
                       "Follow the layers from left to right. Where are the features farthest from the mix?"),
             "charts": _charts(sweeps, shares, layers), "draw": draw,
-            "hides": [*(_pair(name, pair) for name, each in sweeps.items() for pair in names(each.pair)),
+            "hides": ["near", *(_pair(name, pair) for name, each in sweeps.items() for pair in names(each.pair)),
                       *map(_mean, sweeps), "last block", "pairs"],
             "controls": {"alpha": share_of_a(alphas)} | networks.menu(sweeps),
             "caption": f"{networks.captions(sweeps)} Features are means over a sentence’s words. 100 % is the distance "

@@ -113,13 +113,13 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
     shown = OPENS if OPENS in tasks else tasks[0]
     loss, side = of_tasks[shown]
     title = "No task is seen to lose without half of its vector" if not losing else \
-        "Tasks can be taken away alone" if len(alone) == len(losing) else \
-        "Some tasks can be taken away alone" if alone else "No task can be taken away alone"
+        "Tasks fall while the others, in the mean, are not seen to" if len(alone) == len(losing) else \
+        "Some tasks fall while the others, in the mean, are not seen to" if alone else "No task falls alone"
     return reading(title, """
         Less half of their own task vector, {losing} of {count} tasks lose accuracy beyond the noise, and with {alone}
-        of these the others are not seen to lose. Without half of its vector, {shown} loses {loss:.1f} points{doubt}.
-        {told}""", losing=len(losing), count=len(tasks), alone=len(alone), shown=shown, loss=loss, doubt=loss.doubt(),
-                   told=_of_others(side))
+        of these the others, in the mean, are not seen to lose. Without half of its vector, {shown} loses {loss:.1f}
+        points{doubt}. {told}""", losing=len(losing), count=len(tasks), alone=len(alone), shown=shown, loss=loss,
+                   doubt=loss.doubt(), told=_of_others(side))
 
 
 def _of_others(side):

@@ -148,18 +148,27 @@ def _beside_shortening(less, more, count):
 
 @in_full_alone
 def reading_of_the_cost(sweep: xarray.Dataset) -> Page:
-    """What the largest λ does to the accuracy, with a new head and with a probed one, means over tasks and ranks."""
-    largest, count = float(sweep.lam.values[-1]), networks.sentences(sweep)
-    costs = {}
-    for head in (NEW, PROBE):
-        of_tasks = sweep.accuracy.sel(head=head, path=PULLED).mean("rank").transpose("lam", "task")
-        costs[head] = networks.difference(*(of_tasks.sel(lam=lam).values for lam in (largest, 0.0)), count)
-    title = "The largest λ costs accuracy" if any(cost.is_news and cost.value < 0 for cost in costs.values()) else \
+    """What the largest λ does to the accuracy, with a new head and with a probed one, means over tasks and ranks, and
+    of all weights alone with a probed one."""
+    new, probe = (_cost(sweep.sel(head=head)) for head in (NEW, PROBE))
+    title = "The largest λ costs accuracy" if any(cost.is_news and cost.value < 0 for cost in (new, probe)) else \
         "That the largest λ costs accuracy is within the noise"
+    alone = ""
+    if WHOLE in sweep["rank"] and len(sweep["rank"]) > 1:
+        whole = _cost(sweep.sel(head=PROBE, rank=[WHOLE]))
+        alone = said(" With a probed one and all weights tuned, it is {whole:+.1f}{doubt}.", whole=whole,
+                     doubt=whole.doubt())
     return reading(title, """
-        What λ = {largest:g} in place of 0 changes in the accuracy: with a new head {new:+.1f} points{new_doubt}, and
-        with a probed one {probe:+.1f}{probe_doubt}.""", largest=largest, new=costs[NEW], probe=costs[PROBE],
-                   new_doubt=costs[NEW].doubt(), probe_doubt=costs[PROBE].doubt())
+        What the largest λ in place of none changes in the accuracy: with a new head {new:+.1f} points{new_doubt}, and
+        with a probed one {probe:+.1f}{probe_doubt}.{alone}""", new=new, probe=probe, new_doubt=new.doubt(),
+                   probe_doubt=probe.doubt(), alone=alone)
+
+
+def _cost(sweep):
+    """The accuracy at the largest λ less that at none, mean over tasks and ranks."""
+    of_tasks = sweep.accuracy.sel(path=PULLED).mean("rank").transpose("lam", "task")
+    return networks.difference(*(of_tasks.sel(lam=lam).values for lam in (float(sweep.lam.values[-1]), 0.0)),
+                               networks.sentences(sweep))
 
 
 def along_the_way(part: xarray.Dataset, key: str, place: float) -> tuple[float, float]:
@@ -189,10 +198,6 @@ def _at_zero(parts):
     return [part.sel(path=PULLED, lam=0.0) for part in parts]
 
 
-def _mean(parts):
-    return float(np.mean([float(part.relative) for part in _at_zero(parts)]))
-
-
 @in_full_alone
 def reading_of_the_head(sweep: xarray.Dataset) -> Page:
     """Is finetuning more bent with a new head than with a probed one, and is that because it goes farther?"""
@@ -218,20 +223,19 @@ def reading_of_the_head(sweep: xarray.Dataset) -> Page:
 @in_full_alone
 def reading_of_the_length(sweep: xarray.Dataset) -> Page:
     """Is it what the probe learned, or that its head is long?"""
-    ranks, means = list(map(int, sweep["rank"].values)), {}
-    for title, these in (("All weights", [rank for rank in ranks if rank == WHOLE]),
-                         ("LoRA", [rank for rank in ranks if rank != WHOLE])):
-        if these and LONG in sweep["head"]:
-            means[title] = [_mean(settings(sweep.sel(rank=these), (head,))) for head in (NEW, PROBE, LONG)]
-    lines = [said("{tuned}: new {new:.2f}, probed {probe:.2f}, drawn as long as the probe {long:.2f}.",
-                  tuned=tuned_title, **dict(zip(("new", "probe", "long"), row))) for tuned_title, row in means.items()]
-    if not means:
+    if LONG not in sweep["head"]:
         return reading("A head drawn at random was not made as long here", "Only profile full measures such a head.")
-    near = [abs(long - probe) < abs(long - new) for new, probe, long in means.values()]
-    title = "A drawn head as long as the probe is bent as the probed one is" if all(near) else \
-        "Length alone does not do what the probe does" if not any(near) else \
-        "Whether length alone does what the probe does depends on what is tuned"
-    return reading(title, "Relative gaps without λ, means over tasks and ranks. {lines}", lines=" ".join(lines))
+    new, probe, long = (_at_zero(settings(sweep, (head,))) for head in (NEW, PROBE, LONG))
+    more, less = counted([less_bent(*pair) for pair in zip(long, probe)])
+    more_than_new, less_than_new = counted([less_bent(*pair) for pair in zip(long, new)])
+    title = "A drawn head as long as the probe is not seen to be more bent than it" if not more else \
+        "A drawn head as long as the probe is more bent than it" if more == len(long) else \
+        "Whether a drawn head as long as the probe is more bent than it depends on the setting"
+    return reading(title, """
+        Without λ, the relative gap is larger with the long drawn head than with the probed one in {more} of {count}
+        settings of task and rank, and smaller in {less}, beyond the noise. Compared with the new head, it is larger in
+        {more_than_new}, and smaller in {less_than_new}.""", more=more, count=len(long), less=less,
+                   more_than_new=more_than_new, less_than_new=less_than_new)
 
 
 @in_full_alone
@@ -244,13 +248,16 @@ def reading_of_lora(sweep: xarray.Dataset) -> Page:
     for rank in ranks:
         pairs += list(zip(settings(sweep.sel(rank=[rank])), of_all))
     more, less = counted([less_bent(*_at_zero(pair)) for pair in pairs])
-    more_at_equal, less_at_equal = counted([at_equal(*pair, "move") for pair in pairs])
+    equal = {head: counted([at_equal(*pair, "move") for pair in pairs if pair[0]["head"] == head])
+             for head in (NEW, PROBE)}
     title = "LoRA bends finetuning less than tuning all weights" if less > more == 0 else \
         "LoRA bends finetuning more than tuning all weights" if more > less == 0 else \
         "Whether LoRA bends finetuning more is within the noise" if not more + less else \
         "Whether LoRA bends finetuning more depends on the setting"
+    (new_more, new_less), (probe_more, probe_less) = equal.values()
     return reading(title, """
-        Without λ, the relative gap is larger with LoRA in {more} of {count} settings of task, head and rank, and
-        smaller in {less}, beyond the noise. Compared where the answers have moved equally far, it is larger in
-        {more_at_equal}, and smaller in {less_at_equal}.""",
-                   more=more, less=less, count=len(pairs), more_at_equal=more_at_equal, less_at_equal=less_at_equal)
+        Without λ, the relative gap is smaller with LoRA in {less} of {count} settings of task, head and rank, beyond
+        the noise. Compared where the answers have moved equally far, it is larger in {new_more} and smaller in
+        {new_less} with a new head, and larger in {probe_more} and smaller in {probe_less} with a probed one.""",
+                   less=less, count=len(pairs), new_more=new_more, new_less=new_less, probe_more=probe_more,
+                   probe_less=probe_less)

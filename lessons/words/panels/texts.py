@@ -8,7 +8,7 @@ import xarray
 from lessons.kit.noise import Difference
 from lessons.kit.page import Page, capital, in_full_alone, minus, quiet, reading, said, table
 from lessons.kit.sweep import caption, names, position
-from lessons.kit.view import Axis, Chart, Frame, Line, Reference, key, view
+from lessons.kit.view import Axis, Chart, Frame, Line, Reference, key, percent, view
 from lessons.lines.panels import CLOSE, share_of_a
 from lessons.merging.search import rests_on
 from lessons.words.experiment.texts import SAID, WAYS
@@ -97,6 +97,16 @@ def kept_by_pairs(sweep: xarray.Dataset) -> Kept:
     return Kept(share, float(np.linalg.norm(parts) / gain.value))
 
 
+def shares_of_pairs(sweep: xarray.Dataset) -> list[float]:
+    """As `kept_by_pairs`, of every pair alone."""
+    half, kept_shares = sweep.between.sel(alpha=HALFWAY) / int(sweep.attrs["test"]), []
+    for pair in names(sweep.pair):
+        places = [names(sweep.task).index(task) for task in _tasks(pair)]
+        single, base = (shares_right(sweep, name)[places].mean() for name in ("single", "θ₀"))
+        kept_shares.append(float((half.sel(pair=pair).mean() - base) / (single - base)))
+    return kept_shares
+
+
 def _weighted(shares, weights, count):
     """A weighted mean over tasks, and its standard error."""
     return float(weights @ shares), float(np.sqrt((weights ** 2 * shares * (1 - shares)).sum() / count))
@@ -111,13 +121,14 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
     best = max(merges, key=lambda name: leads[name].value)
     ahead = [name for name in merges if is_more(leads[name])]
     gain = difference(shares_right(sweep, "single"), base, count)
-    pairs, all_of_them = kept_by_pairs(sweep), kept(sweep, "average")
+    pairs, of_each, all_of_them = kept_by_pairs(sweep), shares_of_pairs(sweep), kept(sweep, "average")
     more = Difference(pairs.share - all_of_them.share, float(np.hypot(pairs.error, all_of_them.error)))
-    title = f"{_who(ahead, merges)} of all networks is seen to answer better than θ₀"
+    title = f"{_who(ahead, merges)} of all networks is seen to write more right answers than θ₀"
     if is_more(more):
         title += ", but midpoints of two keep more"
-    told = f"Half-way between two networks, {minus(str(pairs))} of the gain is kept on their two tasks together." \
-        if pairs.share == pairs.share else "So what is kept of it is not known."
+    told = said("Half-way between two networks, {low} to {high} of the gain is kept on their two tasks, pair by pair.",
+                low=percent(min(of_each)), high=percent(max(of_each))) if pairs.share == pairs.share else \
+        "So what is kept of it is not known."
     return reading(title, """
         Over θ₀, finetuning gains {gain:+.1f} points on each network’s own task. The best merge of all, {best}, gains
         {lead:+.1f}{doubt}. {told}""", gain=gain, best=title_of(best), lead=leads[best], doubt=leads[best].doubt(),
@@ -253,7 +264,7 @@ def reading_of_failing(sweep: xarray.Dataset) -> Page:
                    doubt=ahead.doubt(), therefore=_THEREFORE if holds and fails and not is_more(ahead) else "")
 
 
-_THEREFORE = "So averaging weights loses little against averaging what the networks say, and it is the mean that fails."
+_THEREFORE = "So averaging what the networks say fails, too, and not only averaging their weights."
 
 
 # -- negation ----------------------------------------------------------------------------------------------------------
