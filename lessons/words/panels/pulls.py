@@ -156,7 +156,7 @@ def reading_of_the_cost(sweep: xarray.Dataset) -> Page:
     alone = ""
     if WHOLE in sweep["rank"] and len(sweep["rank"]) > 1:
         whole = _cost(sweep.sel(head=PROBE, rank=[WHOLE]))
-        alone = said(" With a probed one and all weights tuned, it is {whole:+.1f}{doubt}.", whole=whole,
+        alone = " " + said("With a probed one and all weights tuned, it is {whole:+.1f}{doubt}.", whole=whole,
                      doubt=whole.doubt())
     return reading(title, """
         What the largest λ in place of none changes in the accuracy: with a new head {new:+.1f} points{new_doubt}, and

@@ -127,7 +127,7 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
     if is_more(more):
         title += ", but midpoints of two keep more"
     told = said("Half-way between two networks, {low} to {high} of the gain is kept on their two tasks, pair by pair.",
-                low=percent(min(of_each)), high=percent(max(of_each))) if pairs.share == pairs.share else \
+                low=minus(percent(min(of_each))), high=percent(max(of_each))) if pairs.share == pairs.share else \
         "So what is kept of it is not known."
     return reading(title, """
         Over θ₀, finetuning gains {gain:+.1f} points on each network’s own task. The best merge of all, {best}, gains
