@@ -66,10 +66,12 @@ def test_answers_in_words_do_not_merge_although_features_are_near_the_mix():
     assert found["CART-13"]["mean of logits over θ₀"] < 0.25 * found["CART-13"]["single over θ₀"]
 
 
-def test_a_penalty_makes_finetuning_shorter_and_more_linear_and_a_small_one_no_more_than_shortening():
+def test_a_penalty_makes_finetuning_shorter_and_more_linear_and_in_the_mean_no_more_than_shortening():
     found = numbers.of_heads(heads.EXPERIMENT.archived())["LFT-11"]
     assert found["steps at which the distance falls"] == 1 and found["steps at which the relative gap falls"] > 0.8
-    assert all(found[f"relative gap less as short at {lam}"] > -0.01 for lam in ("0.1", "1"))
+    assert all(found[f"{head} head: relative gap at 50"] < found[f"{head} head: relative gap at 0"]
+               for head in ("new", "probe"))
+    assert all(found[f"relative gap less as short at {lam}"] > -0.01 for lam in ("0.1", "1", "10", "50"))
 
 
 def test_task_arithmetic_is_far_ahead_of_the_average_from_random_weights_and_not_on_minilm():
@@ -99,3 +101,14 @@ def test_the_plain_average_keeps_no_more_from_random_weights():
     first, last = (Kept.of(*(correct(sweep.isel(amount=place), name) for name in ("average", "single", "θ₀")), count)
                    for place in (0, -1))
     assert first.share - last.share < 2 * np.hypot(first.error, last.error)
+
+
+def test_merged_from_random_weights_encoders_are_no_worse_than_after_pretraining():
+    """But for the plain average. Each alone is as good, too, and the start itself is much worse."""
+    sweep = pretraining.EXPERIMENT.archived()
+    count = networks.sentences(sweep)
+    lead = {name: difference(*(correct(sweep.isel(amount=place), name) for place in (0, -1)), count)
+            for name in (*METHODS, "average", "single", "θ₀")}
+    assert all(is_more(lead[name]) for name in ("tsv", "ties", "task_arithmetic"))
+    assert not lead["cart"].is_news and not lead["single"].is_news
+    assert all(lead[name].is_news and lead[name].value < -0.05 for name in ("average", "θ₀"))

@@ -172,7 +172,7 @@ def test_features_that_are_too_short_are_not_said_to_reach_as_far():
     ({"merges": 0.65}, "CTL holds", False), ({"share": 0.3}, "CTL does not hold in every layer", False)])
 def test_what_fails_where_features_are_linear(numbers, title, therefore):
     page = texts.reading_of_failing(written(**numbers))
-    assert title_of(page) == title and ("averaging what the networks say fails, too" in repr(page)) is therefore
+    assert title_of(page) == title and ("the mean of the networks’ logits fails, too" in repr(page)) is therefore
     assert ("is not seen to answer better either" in repr(page)) is (numbers != {"outputs": 0.65})
 
 
@@ -196,9 +196,9 @@ def test_which_tasks_can_be_taken_away(lost, title):
 
 @pytest.mark.parametrize("numbers, title, reading", [
     ({}, "What word vectors learned adds up better than what the rest learned",
-     "Where a difference is seen, what word vectors learned adds up better"),
+     "Where a difference is seen, word vectors add up better than the rest alone"),
     ({"words": 0.55, "rest": 0.65}, "What the rest learned adds up better than what word vectors learned",
-     "Where a difference is seen, what the rest learned adds up better"),
+     "Where a difference is seen, the rest alone adds up better than word vectors"),
     ({"words": 0.6, "rest": 0.6}, "Whether word vectors alone add up better than the rest is within the noise",
      "Which part adds up better is within the noise"),
     ({"single": 0.5}, "Finetuning is not seen to gain anything, so nothing can be kept",

@@ -162,18 +162,18 @@ def by_two_loops(logits, x, hidden):
 
 OF_LOSS = [
     Natural("14.3", "everything", lambda logits, x, hidden: F.cross_entropy(logits.flatten(0, 1), x.flatten()),
-            "That is the loss over all places"),
+            "That is the loss over all positions"),
     Natural("14.3", "padding ignored alone", lambda logits, x, hidden: F.cross_entropy(
         logits.flatten(0, 1), x.flatten(), ignore_index=0), "That is the loss over all words, hidden or not"),
     Natural("14.3", "visible words", lambda logits, x, hidden: F.cross_entropy(logits[~hidden], x[~hidden]),
-            "the visible places, padding included"),
+            "the visible positions, padding included"),
     Natural("14.3", "visible words without padding", lambda logits, x, hidden: -log_of_right(logits, x)[
         ~hidden & (x > 0)].mean(), "That is the loss over the visible words"),
     Natural("14.3", "summed", lambda logits, x, hidden: F.cross_entropy(logits[hidden], x[hidden], reduction="sum"),
             "That is the sum over the hidden words"),
     Natural("14.3", "product with the mask, then mean", lambda logits, x, hidden: -(log_of_right(logits, x)
                                                                                    * hidden).mean(),
-            "the number of all places"),
+            "divide by how many there are"),
     Natural("14.3", "no minus", lambda logits, x, hidden: log_of_right(logits, x)[hidden].mean(),
             "The sign is missing"),
     Natural("14.3", "softmax before", lambda logits, x, hidden: F.cross_entropy(logits.softmax(-1)[hidden], x[hidden]),
@@ -181,7 +181,7 @@ OF_LOSS = [
     Natural("14.3", "accuracy", lambda logits, x, hidden: (logits.argmax(-1) == x)[hidden].double().mean(),
             "the share of right guesses"),
     Natural("14.3", "logits zeroed", lambda logits, x, hidden: F.cross_entropy(
-        (logits * hidden[..., None]).flatten(0, 1), x.flatten()), "You set the logits of the visible places to 0"),
+        (logits * hidden[..., None]).flatten(0, 1), x.flatten()), "You set the logits of the visible positions to 0"),
     Natural("14.3", "sentence by sentence", lambda logits, x, hidden: torch.stack(
         [F.cross_entropy(a[m], b[m]) for a, b, m in zip(logits, x, hidden) if m.any()]).mean(),
             "You averaged each sentence first"),

@@ -294,7 +294,7 @@ MEAN = Exercise(
     wrong=[
         Wrong(lambda h, x: h.mean(1),
               "Padding is counted. A short sentence then depends on how long the longest one in its batch is. Leave "
-              "the places out where x is 0."),
+              "the positions out where x is 0."),
         Wrong(_of_words(lambda h, count: h.mean(1)),
               "You set the padding to 0 but divide by the length of the row, which makes the vectors of short "
               "sentences too short. Divide by the number of words."),
@@ -312,8 +312,8 @@ MEAN = Exercise(
         Wrong(lambda h, x: h[:, 0], "That is the vector of the first word. Take the mean over all words."),
         Wrong(_row_by_row(lambda words: words[-1]), "That is the vector of the last word. Take the mean over all."),
         Wrong(lambda h, x: h.mean(2),
-              "You averaged over the width, the last axis. The mean runs over the places, axis 1."),
-        Wrong(lambda h, x: h.mean(0), "You averaged over the sentences. The mean runs over the places, axis 1."),
+              "You averaged over the width, the last axis. The mean runs over the positions, axis 1."),
+        Wrong(lambda h, x: h.mean(0), "You averaged over the sentences. The mean runs over the positions, axis 1."),
         Wrong(lambda h, x: (h * _is_word(x)).sum((0, 1)) / (x != 0).sum(),
               "That is one mean for all sentences. Each sentence has its own: sum over axis 1 alone."),
         Wrong(_of_words(lambda h, count: h.sum(1) / count.sum()),
@@ -348,7 +348,7 @@ MEAN = Exercise(
               "That is the median of the words, not their mean."),
     ],
     hints=["x != 0 is True where a word is.",
-           "Set h to 0 at the padding, by a product with the mask as (sentences, places, 1), and add up over axis 1.",
+           "Set h to 0 at the padding: multiply by the mask as (sentences, positions, 1). Then add up over axis 1.",
            "Divide by the number of words of each sentence, (sentences, 1)."],
     praise="Now a sentence has the same vector whatever else is in its batch.")
 
@@ -358,33 +358,33 @@ MASKED = Exercise(
     cases=_guesses,
     wrong=[
         Wrong(_mean_over(lambda x, hidden: torch.ones_like(hidden)),
-              "That is the loss over all places. Where a word is visible the network can copy it, and padding is no "
-              "word. Only hidden places count."),
+              "That is the loss over all positions. Where a word is visible the network can copy it, and padding is no "
+              "word. Only hidden positions count."),
         Wrong(_mean_over(lambda x, hidden: x != 0),
               "That is the loss over all words, hidden or not. Where a word is visible the network can copy it, so "
-              "there is nothing to guess. Only hidden places count."),
+              "there is nothing to guess. Only hidden positions count."),
         Wrong(_mean_over(lambda x, hidden: ~hidden & (x != 0)),
               "That is the loss over the visible words: the mask is the wrong way round."),
         Wrong(_mean_over(lambda x, hidden: ~hidden),
-              "That is the loss over the visible places, padding included: the mask is the wrong way round."),
+              "That is the loss over the visible positions, padding included: the mask is the wrong way round."),
         Wrong(_mean_over(lambda x, hidden: hidden | (x == 0)),
               "Padding is counted. It was never hidden, and it is no word that could be guessed."),
         Wrong(_summed(lambda x, hidden: 1),
               "That is the sum over the hidden words. It grows with how many are hidden: take the mean."),
         Wrong(_summed(lambda x, hidden: x.numel()),
-              "You add up the right places, but divide by the number of all places. Divide by how many are hidden."),
+              "You add up the right positions, but divide by how many there are. Divide by how many are hidden."),
         Wrong(_summed(lambda x, hidden: (x != 0).sum()),
-              "You add up the right places, but divide by the number of all words. Divide by how many are hidden."),
+              "You add up the right positions, but divide by the number of all words. Divide by how many are hidden."),
         Wrong(_summed(lambda x, hidden: len(x)),
               "You divide by the number of sentences. Divide by the number of hidden words."),
         Wrong(_mean_of_sentences,
               "You averaged each sentence first. Then a hidden word counts less if more words of its sentence are "
               "hidden. Every hidden word counts alike."),
         Wrong(lambda logits, x, hidden: F.cross_entropy((logits * hidden[..., None]).flatten(0, 1), x.flatten()),
-              "You set the logits of the visible places to 0, but these places still count: with equal logits each "
+              "You set the logits of the visible positions to 0, but these still count: with equal logits each "
               "has the loss log(words). Take only the hidden ones, logits[hidden]."),
         Wrong(lambda logits, x, hidden: F.cross_entropy(logits.flatten(0, 1), (x * hidden).flatten()),
-              "At the visible places you ask for word 0, and they still count. Take only the hidden ones: "
+              "At the visible positions you ask for word 0, and they still count. Take only the hidden ones: "
               "logits[hidden], x[hidden]."),
         Wrong(_of_hidden(lambda logits, x: -logits.gather(1, x[:, None]).mean()),
               "That is the mean logit with its sign turned. Before you read off a word's logit, make them "
@@ -392,7 +392,7 @@ MASKED = Exercise(
         Wrong(_of_hidden(lambda logits, x: logits.log_softmax(1).gather(1, x[:, None]).mean()),
               "The sign is missing: the loss is minus the logarithm of the probability."),
         Wrong(_of_hidden(lambda logits, x: -logits.log_softmax(0).gather(1, x[:, None]).mean()),
-              "Your softmax runs over the places. For each place, the probabilities of all words sum to 1: the last "
+              "Your softmax runs over the positions. The probabilities of all words at a position sum to 1: the last "
               "axis."),
         Wrong(_of_hidden(lambda logits, x: -logits.softmax(1).gather(1, x[:, None]).mean().log()),
               "You average the probabilities and then take the logarithm. Take the logarithm of each, then the mean."),
@@ -413,14 +413,14 @@ MASKED = Exercise(
         Wrong(_of_hidden(functools.partial(F.cross_entropy, reduction="none")),
               "These are the losses of the hidden words, one each, and they are right. Return their mean."),
         Wrong(lambda logits, x, hidden: _losses(logits, x) * hidden,
-              "You return a loss for every place, with 0 where words are visible. Return one number: the mean over the "
-              "hidden words."),
+              "You return a loss for every position, with 0 where words are visible. Return one number, the mean over "
+              "the hidden words."),
         Wrong(_of_hidden(lambda logits, x: _losses(logits[None], x[None]).median()),
               "That is the median over the hidden words. Take their mean."),
     ],
-    hints=["hidden picks places: logits[hidden] is (hidden words, words of the vocabulary).",
+    hints=["hidden picks positions: logits[hidden] is (hidden words, words of the vocabulary).",
            "x[hidden] holds the words that should be guessed there.",
-           "F.cross_entropy(logits[hidden], x[hidden]) takes the mean by itself."],
+           "torch.nn.functional.cross_entropy(logits[hidden], x[hidden]) takes the mean."],
     praise="In pretraining 15 % of the known words are hidden, others each time that a sentence is read, and these "
            "alone are guessed.")
 

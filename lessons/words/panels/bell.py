@@ -146,8 +146,7 @@ def bell(sweep: xarray.Dataset, minilm: xarray.Dataset | None = None, prediction
             "controls": handles | networks.menu(sweeps) | {"way": chips("matrices that CART truncates", ways,
                                                                          more=True)},
             "caption": f"{networks.captions(sweeps)} {rests_on(*sweeps.values())} Band: two standard errors of the "
-                       "difference to the average, bars: of one accuracy, both as if every network had been tried on "
-                       "sentences of its own, so at most these."}
+                       "difference to the average, bars: of one accuracy. Both are upper limits."}
 
 
 def _lam(lam):
@@ -254,8 +253,8 @@ def methods_table(sweep: xarray.Dataset) -> Page:
                      parameters))
     most = sweep.majority.values
     rows.insert(0, ("always the most frequent class", f"{100 * most.mean():.1f}", "", ""))
-    after = quiet(said("""{caption} {rests} In per cent, mean over tasks. After ± stands one standard error, at most,
-                          from the number of sentences; noise: less than two of them.""",
+    after = quiet(said("""{caption} {rests} In per cent, mean over tasks, ± one standard error, at most. Noise: less
+                          than two of them.""",
                        caption=caption(sweep), rests=rests_on(sweep)))
     return table(("", "accuracy", "above the average", "chosen"), rows, after=after)
 

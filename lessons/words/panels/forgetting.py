@@ -113,6 +113,7 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
     shown = OPENS if OPENS in tasks else tasks[0]
     loss, side = of_tasks[shown]
     title = "No task is seen to lose without half of its vector" if not losing else \
+        "Only one task falls while the others, in the mean, are not seen to" if len(alone) == 1 < len(losing) else \
         "Tasks fall while the others, in the mean, are not seen to" if len(alone) == len(losing) else \
         "Some tasks fall while the others, in the mean, are not seen to" if alone else "No task falls alone"
     return reading(title, """

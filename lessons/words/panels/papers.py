@@ -130,5 +130,8 @@ def _what_else(rows, most):
     least alike."""
     longest, least_alike = max(rows, key=lambda name: rows[name].length), min(rows, key=lambda name: rows[name].cosine)
     are = [word for word, name in (("longest", longest), ("least alike", least_alike)) if name == most]
-    return f"Where it is most ahead, task vectors are the {' and the '.join(are)} of these." if are else \
+    by_length, by_lead = (sorted(rows, key=key) for key in (
+        lambda name: rows[name].length, lambda name: rows[name].above(TESTED).value))
+    order = "" if by_length == by_lead else " But length does not order the others."
+    return f"Where it is most ahead, task vectors are the {' and the '.join(are)} of these.{order}" if are else \
         "Where it is most ahead, task vectors are neither the longest nor the least alike of these."

@@ -60,7 +60,8 @@ def kept_table(sweep: xarray.Dataset, method: str = METHODS[0]) -> Page:
     rows = [(start, trained, f"{float(alone.sel(start=start, trained=trained)):.1f}",
              minus(str(kept(sweep, start, trained, method))))
             for start in names(sweep.start) for trained in names(sweep.trained)]
-    after = quiet(said("{caption} {rests} Accuracy in per cent, mean over tasks. After ± stands one standard error.",
+    after = quiet(said("""{caption} {rests} Accuracy in per cent, mean over tasks, ± one standard error. CART truncates
+                          all matrices here.""",
                        caption=caption(sweep), rests=rests_on(sweep)))
     return table(("start", "finetuned", "each alone", f"{title_of(method)} keeps"), rows, after=after, left=2)
 
@@ -133,8 +134,8 @@ def finding_of_parts(lead: Difference) -> str:
     return f"What {better} learned adds up better than what {worse} learned"
 
 
-_TITLES = {(True, False): "Where a difference is seen, what word vectors learned adds up better",
-           (False, True): "Where a difference is seen, what the rest learned adds up better",
+_TITLES = {(True, False): "Where a difference is seen, word vectors add up better than the rest alone",
+           (False, True): "Where a difference is seen, the rest alone adds up better than word vectors",
            (False, False): "Which part adds up better is within the noise",
            (True, True): "Which part adds up better depends on the start and the method"}  # better, worse
 

@@ -59,7 +59,7 @@ def poets_loss(sweep: xarray.Dataset):
                                          0.5 if 0.5 in alphas else alphas[0], places=alphas, ends=ends,
                                          words=lambda alpha: _where(alpha, texts))},
             "caption": f"{caption(sweep)} Bands: two standard errors of the pieces; right, of the difference, paired "
-                       f"over pieces. More than {MOST_ABOVE:g} nats above the better end is not drawn right."}
+                       f"over pieces. The right picture stops at {MOST_ABOVE:g} nats."}
 
 
 def _where(alpha, texts):
@@ -86,7 +86,7 @@ def _charts(alphas, texts, curves, values):
                  (*(Band(f"sure of {name}", role) for name, role in looks),
                   *(Line(name, role, name) for name, role in looks), Handle("alpha")))
     low = float(np.nanmin([*values["sure of above"][0], values["logits averaged"]]))
-    right = Chart(across, Axis("mean of both, above the better end", low - 0.02, MOST_ABOVE, digits=3),
+    right = Chart(across, Axis("mean of both, minus that of the better end", low - 0.02, MOST_ABOVE, digits=3),
                   (Reference("the better end", "single", "better end"),
                    Reference("logits averaged", "other", "logits averaged"),
                    Band("sure of above", "merged"), Line("above", "merged", dots=True, near=True), Handle("alpha")))

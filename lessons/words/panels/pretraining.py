@@ -98,8 +98,9 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
                       "share"],
             "controls": {"start": slider("pretraining", {start: start for start in starts}, starts[-1], places=places),
                          "method": chips("merged by", {title_of(method): method for method in shown})},
-            "caption": f"{caption(sweep)} {rests_on(sweep)} Bands: two standard errors of the sentences, at most. "
-                       "Every start was trained once, so how much another seed would change is not in them."}
+            "caption": f"{caption(sweep)} {rests_on(sweep)} Here CART truncates all matrices. Bands: two standard "
+                       "errors of the sentences, at most. Every start was trained once, so how much another seed would "
+                       "change is not in them."}
 
 
 def _drawn(shares, errors=0.0):

@@ -155,9 +155,9 @@ def reading_of_the_cost(sweep: xarray.Dataset) -> Page:
         "That the largest λ costs accuracy is within the noise"
     alone = ""
     if WHOLE in sweep["rank"] and len(sweep["rank"]) > 1:
-        whole = _cost(sweep.sel(head=PROBE, rank=[WHOLE]))
-        alone = " " + said("With a probed one and all weights tuned, it is {whole:+.1f}{doubt}.", whole=whole,
-                     doubt=whole.doubt())
+        all_weights = _cost(sweep.sel(head=PROBE, rank=[WHOLE]))
+        alone = " " + said("With a probed one and all weights tuned, it is {whole:+.1f}{doubt}.", whole=all_weights,
+                           doubt=all_weights.doubt())
     return reading(title, """
         What the largest λ in place of none changes in the accuracy: with a new head {new:+.1f} points{new_doubt}, and
         with a probed one {probe:+.1f}{probe_doubt}.{alone}""", new=new, probe=probe, new_doubt=new.doubt(),

@@ -126,7 +126,7 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
     title = f"{_who(ahead, merges)} of all networks is seen to write more right answers than θ₀"
     if is_more(more):
         title += ", but midpoints of two keep more"
-    told = said("Half-way between two networks, {low} to {high} of the gain is kept on their two tasks, pair by pair.",
+    told = said("Half-way between two networks, {low} to {high} of the gain is kept, with wide errors.",
                 low=minus(percent(min(of_each))), high=percent(max(of_each))) if pairs.share == pairs.share else \
         "So what is kept of it is not known."
     return reading(title, """
@@ -264,7 +264,7 @@ def reading_of_failing(sweep: xarray.Dataset) -> Page:
                    doubt=ahead.doubt(), therefore=_THEREFORE if holds and fails and not is_more(ahead) else "")
 
 
-_THEREFORE = "So averaging what the networks say fails, too, and not only averaging their weights."
+_THEREFORE = "So the mean of the networks’ logits fails, too, and not only the average of their weights."
 
 
 # -- negation ----------------------------------------------------------------------------------------------------------
