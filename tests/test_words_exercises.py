@@ -51,6 +51,18 @@ def test_a_bias_of_keys_changes_scores_but_no_weights_and_has_no_gradient():
     assert b_k.grad.abs().max() < 1e-14 < 1e-3 < b_q.grad.abs().max()
 
 
+def test_a_bias_of_keys_changes_weights_where_positions_are_rotary():
+    """Pairs of numbers are turned by an angle that grows with the position, after the bias is added."""
+    def turned(x):
+        angles = torch.arange(len(x))[:, None] * torch.tensor([1.0, 0.1], dtype=torch.float64)
+        return torch.view_as_real(torch.view_as_complex(x.unflatten(1, (2, 2))) * torch.exp(1j * angles)).flatten(1)
+
+    generator = torch.Generator().manual_seed(0)
+    q, k, b_k = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((5, 4), (3, 4), (4,)))
+    with_it, without = ((turned(q) @ turned(k + bias).T / 2).softmax(1) for bias in (b_k, 0 * b_k))
+    assert (with_it - without).abs().max() > 0.01
+
+
 def test_adamw_makes_steps_of_the_rounding_of_a_gradient():
     """Tiny ones in float64, because AdamW adds 1e-8 to the size that it divides by."""
     for dtype, most in ((torch.float64, 1e-10), (torch.float32, 1e-3)):

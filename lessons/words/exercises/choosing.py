@@ -28,17 +28,19 @@ def _heads():
 
 
 def _draws():
-    """(ranks, sentences) of 0 and 1, accuracies on the test part, and draws on which no two ranks are equally good."""
+    """(ranks, sentences) of 0 and 1, accuracies on the test part, and draws; on the last case, two ranks tie."""
     cases = []
     for seed, ranks, sentences, draws, count in _WITHOUT_TIES:
         generator = torch.Generator().manual_seed(seed)
         right = (torch.rand(ranks, sentences, generator=generator) < 0.6).double()
         test = torch.rand(ranks, generator=generator, dtype=torch.float64)
         cases.append((right, test, torch.randint(sentences, (draws, count), generator=generator)))
-    return cases
+    return [*cases, _TIED]
 
 
 # seed, ranks, sentences, draws, sentences of a draw; on the last, no draw chooses the best rank
+_TIED = (torch.tensor([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 0]]).double(), torch.tensor([0.5, 0.8, 0.7]).double(),
+         torch.tensor([[0, 0], [1, 2], [0, 1]]))
 _WITHOUT_TIES = ((374, 3, 9, 4, 7), (18, 4, 14, 6, 12), (93, 5, 20, 7, 18), (29593, 4, 15, 5, 8))
 
 
@@ -211,6 +213,8 @@ RANK = Exercise(
               "draw chooses by itself. Then take the mean."),
         Wrong(_lost(lambda right, test, draws: right.mean(1).argmax()),
               "You chose once, on all held-out sentences. Each draw chooses on its own sentences, right[:, draws]."),
+        Wrong(_lost(lambda right, test, draws: len(right) - 1 - right[:, draws].mean(2).flip(0).argmax(0)),
+              "If two ranks are equally good on a draw, take the first of them. You took the last."),
         Wrong(_lost(lambda right, test, draws: right[:, draws].mean(2).argmin(0)),
               "You chose the smallest accuracy of each draw: the largest is the best."),
         Wrong(_of_chosen(lambda test, chosen: test[chosen].mean() - test.min()),

@@ -105,8 +105,9 @@ def beside_the_slides(sweep: xarray.Dataset) -> Page:
                          f"{Difference.of(float(last.accuracy), float(first.accuracy), count)}"))
     head = ("", "distance", "gap", "KL", "relative gap", "accuracy, points")
     return table(head, rows, after=quiet(said("""{caption} At λ = {lam:g}, over that at λ = 0; the last column is a
-        difference. The slides print neither how far the answers move nor errors. Their text gives no η, so a row of
-        theirs may have another λη than a row of ours.""", caption=caption(sweep), lam=LARGEST)))
+        difference. The slides print neither how far the answers move nor errors. Their text gives no η, and not whether
+        they pulled at every step, so a row of theirs may have another pull than a row of ours.""",
+                                                     caption=caption(sweep), lam=LARGEST)))
 
 
 def _points(share):
