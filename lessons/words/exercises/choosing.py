@@ -205,6 +205,17 @@ RANK = Exercise(
     teaching=cost_of_choosing,
     cases=_draws,
     wrong=[
+        Wrong(lambda right, test, draws: right[draws],
+              "draws holds columns of right, and right[draws] looks for rows. Write right[:, draws]."),
+        Wrong(_lost(lambda right, test, draws: right[:, draws].mean(2).argmax()),
+              "argmax without an axis is one place in the whole table. Write .argmax(0), the best rank of each draw."),
+        Wrong(_lost(lambda right, test, draws: right[:, draws].argmax(0)),
+              "You looked for a rank at every sentence. First take the mean over the sentences of a draw, .mean(2)."),
+        Wrong(_lost(lambda right, test, draws: right[:, draws].mean().argmax(0)),
+              "You took one mean of everything, so there is nothing left to choose. Take the mean over the sentences "
+              "of a draw, .mean(2)."),
+        Wrong(lambda right, test, draws: test.max() - test[_chosen(right, draws)],
+              "That is what each draw loses, and it is right. Return the mean over the draws."),
         Wrong(_lost(lambda right, test, draws: test.argmax()),
               "You chose on the test part, and so nothing is ever lost. The draws choose, and the test part only says "
               "what the choice was worth."),

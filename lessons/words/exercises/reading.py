@@ -292,6 +292,11 @@ MEAN = Exercise(
     teaching=mean_of_words,
     cases=_streams,
     wrong=[
+        Wrong(lambda h, x: (h * (x != 0)).sum(1),
+              "h has one axis more than x, so the mask x != 0 needs a last axis of length 1: (x != 0)[..., None]."),
+        Wrong(lambda h, x: (h * _is_word(x)).sum(1) / (x != 0).sum(1),
+              "The sums are right, (sentences, width). The numbers of words are (sentences,), so they need a last "
+              "axis: (x != 0).sum(1, keepdim=True)."),
         Wrong(lambda h, x: h.mean(1),
               "Padding is counted. A short sentence then depends on how long the longest one in its batch is. Leave "
               "the positions out where x is 0."),
@@ -357,6 +362,13 @@ MASKED = Exercise(
     teaching=masked_loss,
     cases=_guesses,
     wrong=[
+        Wrong(lambda logits, x, hidden: F.cross_entropy(logits, x),
+              "cross_entropy expects the words of the vocabulary on the second axis, and here they are on the last. "
+              "Pick the hidden positions first: logits[hidden], x[hidden]."),
+        Wrong(lambda logits, x, hidden: F.cross_entropy(logits[hidden], x),
+              "You picked the hidden positions of logits, but not those of x: x[hidden]."),
+        Wrong(lambda logits, x, hidden: F.cross_entropy(x[hidden], logits[hidden]),
+              "The two arguments of cross_entropy have changed places: first the logits, then the words."),
         Wrong(_mean_over(lambda x, hidden: torch.ones_like(hidden)),
               "That is the loss over all positions. Where a word is visible the network can copy it, and padding is no "
               "word. Only hidden positions count."),

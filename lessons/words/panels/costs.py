@@ -3,6 +3,8 @@ from collections.abc import Mapping
 
 from lessons.kit import plotting
 from lessons.kit.plotting import BLUE, GREY, still
+from lessons.kit.sweep import warned
+from lessons.words.experiment import setting
 
 CLOSE = 0.7  # of what a rank at random loses: from here on a choice is called hardly better
 
@@ -32,5 +34,5 @@ def costs(lost: Mapping[int, float], at_random: float):
     ax.set(xlabel="held-out sentences, all tasks together", ylabel="points lost",
            ylim=(0, 1.25 * max(*points, 100 * at_random)), title=_finding([*lost.values()][0], at_random))
     told = ", ".join(f"{count} sentences {value:.1f}" for count, value in zip(lost, points))
-    return plotting.show(fig, f"Points lost: {told}; a rank at random {100 * at_random:.1f}.",
-                         "Computed as the mean over 1,000 draws.")
+    about = f"{warned(setting.source().kind, setting.DATASET)}Computed as the mean over 1,000 draws."
+    return plotting.show(fig, f"Points lost: {told}; a rank at random {100 * at_random:.1f}.", about)

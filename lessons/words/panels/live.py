@@ -10,6 +10,7 @@ from torch import Tensor
 import data
 from data import characters
 from lessons.kit.page import said
+from lessons.kit.sweep import warned
 from lessons.kit.view import (
     Axis,
     Chart,
@@ -28,6 +29,7 @@ from lessons.kit.view import (
 from lessons.words import letters
 from lessons.words.algorithms.letters import generated, logits_before, preferred
 from lessons.words.answers import Answers
+from lessons.words.experiment import setting
 from toy_models import CharacterGPT, zoo
 from toy_models.weights import interpolate
 
@@ -90,9 +92,9 @@ def answers(asked: Answers):
                          "directions": chips("directions kept of every matrix",
                                              {f"{count}" if count else "none (average)": count for count in counts},
                                              8 if 8 in counts else counts[-1])},
-            "caption": f"Computed with the course’s own encoder, finetuned on {len(asked.tasks)} tasks and merged by "
-                       "CART on the matrices of attention and the MLPs. To it, all words outside its vocabulary are "
-                       "one word."}
+            "caption": f"{warned(setting.source().kind, setting.DATASET)}Computed with the course’s own encoder, "
+                       f"finetuned on {len(asked.tasks)} tasks and merged by CART on the matrices of attention and the "
+                       "MLPs. To it, all words outside its vocabulary are one word."}
 
 
 def rows_of(tasks: Sequence[str]) -> list[tuple[str, str]]:
