@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import weakref
 
 import ipywidgets
 import numpy as np
@@ -34,6 +35,7 @@ from lessons.kit.view import (
     Star,
     View,
     chips,
+    keep_all_settings,
     lettered,
     printed,
     slider,
@@ -290,6 +292,16 @@ def test_what_to_try_and_what_is_ticked_off_go_with_a_saved_page(tmp_path):
 def test_what_to_try_must_be_sentences(tries):
     with pytest.raises(ValueError, match="tries must be a list or tuple of sentences"):
         made(tries=tries)
+
+
+def test_all_settings_go_into_the_state_and_what_has_too_many_is_named(monkeypatch):
+    monkeypatch.setattr(View, "made", weakref.WeakSet())
+    view = made()
+    many = View({"a": slider("a", list(range(3001)), 0)}, [], lambda a: Frame("t", "a", {}), kicker="Many")
+    assert len(view.frames["frames"]) == 3 and set(View.made) == {view, many}
+    assert keep_all_settings() == ["Many"]
+    assert view.frames == view.packed(view.everywhere()) and len(view.frames["frames"]) == 6
+    assert len(many.frames["frames"]) == 3001
 
 
 def test_a_page_of_too_many_settings_is_refused(tmp_path):

@@ -45,7 +45,8 @@ class NotebookError(Exception):
     """A notebook did not run as it should."""
 
 
-def execute(notebook: Path, output: Path, timeout: int | None = None, **parameters) -> nbformat.NotebookNode:
+def execute(notebook: Path, output: Path, timeout: int | None = None, last: str = "",
+            **parameters) -> nbformat.NotebookNode:
     """Run a notebook from top to bottom with papermill and return what it became; it is also written to `output`.
 
     Args:
@@ -54,6 +55,7 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
             would write it before and after every cell, which takes seconds.
         timeout: seconds for one cell; None for ten minutes or, where that is more, six times the chapter's budget: a
             machine without units for bfloat16 takes three times as long as the budgets say.
+        last: code that is run behind the last cell; what is written and returned does not have it.
         parameters: values for the cell tagged "parameters".
 
     Raises:
@@ -68,14 +70,20 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
         raise NotebookError(f"{notebook.name} has no parameter {names}; it has: {', '.join(known)}")
     if timeout is None:
         timeout = max(600, 10 * budget(notebook.stem, parameters.get("profile", "quick")))
+    source = nbformat.read(notebook, as_version=4)
+    if last:
+        source.cells.append(nbformat.v4.new_code_cell(last))
     try:
-        papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False,
+        papermill.execute_notebook(source, str(output), parameters, kernel_name="python3", progress_bar=False,
                                    cwd=str(notebook.parent), request_save_on_cell_execute=False,
                                    execution_timeout=timeout, iopub_timeout=_BUSY, log_output=False,
                                    extra_arguments=_QUIET)
     except (CellTimeoutError, DeadKernelError) as error:
         raise NotebookError(f"{notebook.name}: {error}") from error
     executed = nbformat.read(output, as_version=4)
+    if last:
+        executed.cells.pop()
+        nbformat.write(executed, output)
     if errors := hidden_errors(executed):
         raise NotebookError(f"{notebook.name}: a widget hid an error:\n" + "\n".join(errors))
     return executed

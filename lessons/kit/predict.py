@@ -116,6 +116,7 @@ class Waiting(anywidget.AnyWidget):
 
     Attributes:
         page: what is shown now, as HTML.
+        question: of the prediction, as it was asked.
     """
     _esm = """
     export default { render({ model, el }) {
@@ -126,11 +127,12 @@ class Waiting(anywidget.AnyWidget):
     } };
     """
     page = traitlets.Unicode().tag(sync=True)
+    question = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, prediction: Prediction, parts):
         self._prediction = prediction
         self._parts = [preformatted(part) if isinstance(part, str) else part for part in parts]
-        super().__init__()
+        super().__init__(question=prediction.question)
         prediction.observe(self._look, ["committed", "shown"])
         self._look()
 

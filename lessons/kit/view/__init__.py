@@ -25,8 +25,8 @@ from lessons.kit.view.marks import (
     lettered,
     percent,
 )
-from lessons.kit.view.widget import Control, Typed, View, chips, slider, typed, view
+from lessons.kit.view.widget import Control, Typed, View, chips, keep_all_settings, slider, typed, view
 
 __all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Image", "Letters", "Line", "Map", "Path",
-           "Points", "Reference", "Spots", "Star", "Typed", "View", "chips", "key", "lettered", "percent", "slider",
-           "typed", "view"]
+           "Points", "Reference", "Spots", "Star", "Typed", "View", "chips", "keep_all_settings", "key", "lettered",
+           "percent", "slider", "typed", "view"]

@@ -11,8 +11,10 @@ import json
 import math
 import re
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import anywidget
 import jinja2
@@ -247,6 +249,7 @@ class View(anywidget.AnyWidget):
         alone: of a view for a hall, the chart that it shows first; None is the usual view.
 
     Attributes:
+        made: of the class, all views of this process.
         controls, charts, prediction: as above. `controls["alpha"].value = 0.4` moves one.
         positions: where each stands, in their order; the page moves it.
         typed: the text in the field that is none of its ready sentences; the page changes it.
@@ -258,6 +261,7 @@ class View(anywidget.AnyWidget):
             there are not, `tries` that are no sentences, or a prediction that was not told the truth.
     """
     _esm = MODULE
+    made: ClassVar[weakref.WeakSet["View"]] = weakref.WeakSet()
     spec = traitlets.Dict().tag(sync=True)
     frames = traitlets.Dict().tag(sync=True)
     positions = traitlets.List(traitlets.Int()).tag(sync=True)
@@ -296,6 +300,7 @@ class View(anywidget.AnyWidget):
         super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
         self.typed = getattr(self.controls.get(self.field), "typed", "")
         self._tell()
+        View.made.add(self)
         for control in self.controls.values():
             control.observe(self._moved, "index")
             control.observe(self._typed, "typed")
@@ -490,14 +495,37 @@ class View(anywidget.AnyWidget):
             ValueError: more than 3,000 settings.
             StoreError: its folder cannot be written, or the disk is full; a page that was there stays as it was.
         """
+        state = {"spec": self.spec, "frames": self.packed(self.everywhere()), "positions": self.positions,
+                 "typed": self.typed, "guess": self.guess, "shown": self.shown, "ticked": self.ticked}
+        return write_page(path, self.title, state)
+
+    def everywhere(self) -> list[tuple[int, ...]]:
+        """The positions of the controls at all settings.
+
+        Raises:
+            ValueError: more than 3,000 settings.
+        """
         needed = math.prod(len(control.places) for control in self.controls.values())
         if needed > MOST_FRAMES:
             raise ValueError(f"the page would need {needed:,} settings, at most {MOST_FRAMES:,} are allowed: give the "
                              "controls fewer")
-        everywhere = itertools.product(*(control.places for control in self.controls.values()))
-        state = {"spec": self.spec, "frames": self.packed(list(everywhere)), "positions": self.positions,
-                 "typed": self.typed, "guess": self.guess, "shown": self.shown, "ticked": self.ticked}
-        return write_page(path, self.title, state)
+        return list(itertools.product(*(control.places for control in self.controls.values())))
+
+
+def keep_all_settings() -> list[str]:
+    """Let every view of this process have the frames of all its settings in its state, as a page needs them that is
+    made of the notebook: without a kernel it can ask for none.
+
+    Returns:
+        The kickers of views that keep those along the slider alone, because they have more than 3,000 settings.
+    """
+    too_many = []
+    for panel in View.made:
+        try:
+            panel.frames = panel.packed(panel.everywhere())
+        except ValueError:
+            too_many.append(panel.kicker)
+    return too_many
 
 
 def write_page(path, title: str, state: dict) -> Path:

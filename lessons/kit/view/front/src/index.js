@@ -1,24 +1,25 @@
-// Weightspace's views and questions: what anywidget asks for, and `page` for a file of its own, which needs no kernel. The
-// address of a view's file can name the settings of its controls. `kind` of the spec says what is shown.
+// Weightspace's views and questions: what anywidget asks for, and `page` for a page that needs no kernel. Its address can
+// name the settings of a view's controls. `kind` of the spec says what is shown.
 import { foundIn } from "./numbers.js";
 import { Panel } from "./panel.js";
 import { Quiz } from "./quiz.js";
 
 export { Panel };
 
-export function page(el, state) {
-  const listeners = new Map();
+// Shows a widget's state in an element. `name` is that of a view on a page with several; `changed` is told the name of
+// what the reader changed: a guess, a position, a choice.
+export function page(el, state, name = "", changed = () => {}) {
   const model = {
-    get: (name) => state[name],
-    set: (name, value) => { state[name] = value; },
+    get: (trait) => state[trait],
+    set: (trait, value) => { state[trait] = value; changed(trait); },
     save_changes: () => {},
-    on: (event, what) => listeners.set(event, what),
+    on: () => {},
   };
   if (state.spec.kind === "quiz") return new Quiz(model, el);
   const { controls, prediction } = state.spec;
-  if (!prediction || state.guess !== null || state.shown) state.positions = foundIn(location.hash, controls, state.positions);
-  const panel = new Panel(model, el, true);
-  addEventListener("hashchange", () => panel.goTo(foundIn(location.hash, controls, panel.positions)));
+  if (!prediction || state.guess !== null || state.shown) state.positions = foundIn(location.hash, controls, state.positions, name);
+  const panel = new Panel(model, el, name);
+  addEventListener("hashchange", () => panel.goTo(foundIn(location.hash, controls, panel.positions, name)));
   return panel;
 }
 

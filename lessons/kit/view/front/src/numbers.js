@@ -37,10 +37,13 @@ export function placesOf(number, counts) {
 }
 
 // The settings of all controls as the part of an address behind #, and the positions that such a part means: a name or a
-// setting that there is not leaves a control where it is.
-export const addressed = (controls, positions) => new URLSearchParams(controls.map(({ name, texts }, index) => [name, texts[positions[index]] ?? ""])).toString();
-export function foundIn(address, controls, positions) {
-  const settings = new URLSearchParams(address.replace(/^#/, ""));
+// setting that there is not leaves a control where it is. On a page with several views it begins with the view's name:
+// #panel-a?alpha=0.5, which means nothing to the others.
+export const addressed = (controls, positions, view = "") => `${view && `${view}?`}${new URLSearchParams(controls.map(({ name, texts }, index) => [name, texts[positions[index]] ?? ""]))}`;
+export function foundIn(address, controls, positions, view = "") {
+  const begin = view && `${view}?`;
+  const part = address.replace(/^#/, "");
+  const settings = new URLSearchParams(part.startsWith(begin) ? part.slice(begin.length) : "");
   return controls.map(({ name, texts }, index) => {
     const place = texts.indexOf(settings.get(name));
     return place < 0 ? positions[index] : place;

@@ -19,9 +19,10 @@ const isFull = (event) => event.key === "f" && !event.ctrlKey && !event.metaKey 
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class Panel {
-  constructor(model, el, hasAddress = false) {
+  // `name` is that of the view in the page's address: "" where the page has no other, null where it has no address.
+  constructor(model, el, name = null) {
     this.model = model;
-    this.hasAddress = hasAddress;
+    this.name = name;
     this.spec = model.get("spec");
     this.frames = new Frames();
     this.frames.add(model.get("frames"));
@@ -70,7 +71,7 @@ export class Panel {
       spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.tries, this.says, this.alternatives, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
       more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.waits, this.table,
-      h("div", { class: "foot" }, this.numbers, this.hasAddress && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
+      h("div", { class: "foot" }, this.numbers, this.name !== null && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
       this.live);
     if (this.slider >= 0) this.buildSlider();
     for (const chart of this.charts) if (chart.hasHandle || chart.guessed || chart.picking) this.drags(chart);
@@ -144,7 +145,7 @@ export class Panel {
   // An address that opens this page at these settings. Where the browser gives no clipboard, it stands in the address bar.
   linkButton() {
     const button = h("button", { type: "button", class: "quiet", onclick: async () => {
-      history.replaceState(null, "", `#${addressed(this.spec.controls, this.positions)}`);
+      history.replaceState(null, "", `#${addressed(this.spec.controls, this.positions, this.name)}`);
       const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
       button.textContent = copied ? "Link copied" : "The link is in the address bar";
       setTimeout(() => { button.textContent = "Copy link"; }, 2000);
@@ -433,7 +434,8 @@ export class Panel {
       this.hasStrayed = true;
       this.show();
     }
-    this.waits.textContent = "This setting waits for the notebook’s kernel. If none is running, run the cells above.";
+    this.waits.textContent = this.model.send ? "This setting waits for the notebook’s kernel. If none is running, run the cells above."
+      : "This page does not have this setting. Open the notebook in JupyterLab to see it.";
   }
 
   // Whether the view stands where the question was about; move it there if `go` is true.

@@ -107,6 +107,10 @@ test("an address names the settings of all controls, and what it names wrongly c
   assert.deepEqual(foundIn(`#${address}`, controls, [0, 0]), [2, 1]);
   assert.deepEqual(foundIn("#alpha=7&pair=gone&other=1", controls, [1, 0]), [1, 0]);
   assert.deepEqual(foundIn("", controls, [1, 1]), [1, 1]);
+  const named = addressed(controls, [2, 1], "panel-a");
+  assert.deepEqual(foundIn(`#${named}`, controls, [0, 0], "panel-a"), [2, 1]);
+  for (const other of ["panel", "panel-b"]) assert.deepEqual(foundIn(`#${named}`, controls, [0, 0], other), [0, 0]);
+  assert.deepEqual(foundIn(`#${address}`, controls, [0, 0], "panel-a"), [0, 0]);
 });
 
 test("an arrow leads to the next choice or the one before, and ends at both ends; other keys lead nowhere", () => {
