@@ -1,0 +1,144 @@
+"""The book: all lessons as web pages whose sliders move and whose questions answer, with nothing to install.
+
+`python -m tools.book` (`make site`) writes it to build/site. It opens from this folder on disk and can be put on any
+web server; no page asks for anything on another machine.
+
+1. Notebooks that were not executed yet, or are other ones now, are executed to build/book/notebooks, with the numbers
+   of all settings of their panels (`executing`).
+2. `lesson.Preparing` makes the source of a page of each, and `frames` what lies beside the pages; `documents` adds the
+   documents of the repository, the front page and the map of lessons. All of it is in build/book/source.
+3. Sphinx makes pages of that. Its settings, templates and scripts are in the folder `site` of the repository.
+"""
+import argparse
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+
+from lessons.kit import chapters
+from lessons.kit.view.widget import MODULE
+from tools.book import documents, executing
+from tools.book.frames import Beside, as_script, write
+from tools.book.lesson import Preparing, states
+
+ROOT = chapters.ROOT
+SITE = ROOT / "site"
+FRONT = ("00_start_here", "panel")  # the panel of the front page, by its notebook and cell
+
+
+def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
+    """Write the source of the book.
+
+    Args:
+        executed: a folder with executed notebooks, as in `notebooks`; the book has those that are there.
+        source: the folder that Sphinx is given.
+
+    Returns:
+        {notebook: {panel: how many settings it has no numbers of}} of those that lack some.
+    """
+    here = [one for one in chapters.CHAPTERS if (executed / one.place).exists()]
+    known = {*documents.DOCUMENTS, *(f"notebooks/{one.place}" for one in here),
+             *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png"))}
+    _settle(source)
+    thin = {}
+    for one in here:
+        notebook = nbformat.read(executed / one.place, as_version=4)
+        up = "../" * one.place.count("/")
+        work = Preparing(f"notebooks/{one.place}", Beside(source / "extra/data", f"{up}../data"),
+                         f"{up}../index.html#install")
+        page = work.page(notebook)
+        for cell in page.cells:
+            if cell.cell_type == "markdown":
+                cell.source = documents.followed(cell.source, f"notebooks/{one.place}", known)
+        write(source / f"notebooks/{one.place}", nbformat.writes(page))
+        thin |= {one.stem: work.thin} if work.thin else {}
+        if one.stem == FRONT[0]:
+            _front_panel(notebook, source / "extra/data")
+    _write_documents(source, known)
+    _forget(source, known)
+    return thin
+
+
+def _settle(source):
+    """Sphinx's settings, and what all pages have in common."""
+    for path in SITE.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts and "pages" not in path.parts:
+            write(source / path.relative_to(SITE), path.read_bytes())
+    for font in MODULE.parent.glob("front/src/*.woff2"):
+        write(source / "_static/fonts" / font.name, font.read_bytes())
+    write(source / "_static/view.js", as_script(MODULE.read_text(encoding="utf-8")))
+    glossary = documents.terms((ROOT / "docs/glossary.md").read_text(encoding="utf-8"))
+    write(source / "glossary.json", json.dumps(glossary, ensure_ascii=False, indent=1))
+    by_address = {term["at"]: term["page"] for term in glossary.values()}
+    write(source / "_static/glossary.js", f"weightspace.glossary={json.dumps(by_address, ensure_ascii=False)};\n")
+
+
+def _front_panel(notebook, folder):
+    """The panel of the front page asks for no guess, so that a visitor can move it at once, and begins at network B."""
+    cell = next(cell for cell in notebook.cells if cell.id == FRONT[1])
+    state = states(notebook)[cell.outputs[0].data["application/vnd.jupyter.widget-view+json"]["model_id"]]
+    spec = {**{name: value for name, value in state["spec"].items() if name != "prediction"}, "hides": [], "tries": []}
+    Beside(folder, "data").panel("front", {**state, "spec": spec})
+
+
+def _write_documents(source, known):
+    for place in documents.DOCUMENTS:
+        text = (ROOT / place).read_text(encoding="utf-8")
+        write(source / place, documents.document(text, place, known))
+    for picture in (ROOT / "docs").glob("*.png"):
+        write(source / "docs" / picture.name, picture.read_bytes())
+    for template in sorted((SITE / "pages").glob("*.md.j2")):
+        write(source / template.name.removesuffix(".j2"), documents.written(template, known))
+
+
+def _forget(source, known):
+    """Pages that the book had and has no longer."""
+    for path in (source / "notebooks").rglob("*.ipynb"):
+        if path.relative_to(source).as_posix() not in known:
+            path.unlink()
+
+
+def build(source: Path, out: Path) -> None:
+    """Let Sphinx make the pages; its warnings are errors of the book.
+
+    Raises:
+        subprocess.CalledProcessError: a page could not be made.
+    """
+    doctrees = source.parent / "doctrees"
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "-d", doctrees, source, out]
+    subprocess.run([str(part) for part in command], check=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the book to build/site."""
+    parser = argparse.ArgumentParser(prog="python -m tools.book", description=main.__doc__)
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as 08_cart; none: all of them")
+    parser.add_argument("--executed", type=Path, default=ROOT / "build/book/notebooks",
+                        help="the folder with executed notebooks (default: build/book/notebooks)")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/site", help="the folder (default: build/site)")
+    parser.add_argument("--profile", default="full", choices=executing.PROFILES,
+                        help="of notebooks that are executed now (default: full, from data/measured)")
+    parser.add_argument("--as-they-are", action="store_true", help="execute nothing; take the notebooks that are there")
+    options = parser.parse_args(arguments)
+    if not importlib.util.find_spec("sphinx"):
+        parser.error("the book needs Sphinx: `make site` installs it, or pip install -e .[site]")
+    try:
+        chosen = [chapters.chapter(stem) for stem in options.chapters] or chapters.CHAPTERS
+    except ValueError as error:
+        parser.error(str(error))
+    if not options.as_they_are:
+        executing.bring_up_to_date(chosen, options.executed, options.profile)
+    start = time.perf_counter()
+    source = options.out.parent / "book/source"
+    for stem, panels in prepare(options.executed, source).items():
+        left_out = ", ".join(f"{name} {count:,}" for name, count in panels.items())
+        print(f"{stem}: settings that the page has no numbers of: {left_out}")
+    prepared = time.perf_counter()
+    build(source, options.out)
+    print(f"{options.out / 'index.html'}: prepared in {prepared - start:.0f} s, made in "
+          f"{time.perf_counter() - prepared:.0f} s")
+    return 0

@@ -1,0 +1,6 @@
+"""`python -m tools.book` writes the book."""
+import sys
+
+from tools.book import main
+
+sys.exit(main())

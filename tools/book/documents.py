@@ -1,0 +1,80 @@
+"""Pages of the book that are no notebooks: documents of the repository, the glossary, the front page, the map."""
+import posixpath
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import jinja2
+
+from lessons.kit import chapters
+from lessons.kit.page import inline
+
+# in the order in which the book's menu has them
+DOCUMENTS = ("docs/glossary.md", "docs/which-method.md", "CLAIMS.md", "docs/gallery.md", "docs/teaching.md",
+             "docs/larger-vit.md",
+             *sorted(f"docs/claims/{path.name}" for path in (chapters.ROOT / "docs/claims").glob("*.md")))
+_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+_TERM = re.compile(r"^### (.+?)\n\n(.+?)(?=\n\n### |\Z)", re.MULTILINE | re.DOTALL)
+_PLAIN_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+
+
+def followed(text: str, place: str, known: Collection[str]) -> str:
+    """Markdown in which a link to a file that the book does not have is its words alone.
+
+    Args:
+        text: Markdown.
+        place: of the file in the repository: "docs/gallery.md".
+        known: places of all files that the book has.
+    """
+    def link(match):
+        sign, words, target = match.groups()
+        path = target.partition("#")[0]
+        if ":" in path or not path or posixpath.normpath(posixpath.join(posixpath.dirname(place), path)) in known:
+            return match[0]
+        return words if not sign else ""
+    return _LINK.sub(link, text)
+
+
+def document(text: str, place: str, known: Collection[str]) -> str:
+    """A Markdown file of the repository as the source of a page."""
+    text = followed(_COMMENT.sub("", text), place, known)
+    return re.sub(r"^###", "##", text, flags=re.MULTILINE) if place == "docs/glossary.md" else text
+
+
+def slug(heading: str) -> str:
+    """What a link names a heading by, as in JupyterLab: its words with hyphens between them."""
+    return heading.replace(" ", "-")
+
+
+def terms(glossary: str) -> dict[str, dict[str, str]]:
+    """{term: {"at": what a link names it by, "page": its definition as HTML}} of the glossary."""
+    found = {}
+    for term, definition in _TERM.findall(glossary):
+        words = _PLAIN_LINK.sub(r"\1", " ".join(definition.split()))
+        found[term] = {"at": slug(term), "page": str(inline(words))}
+    return found
+
+
+def written(template: Path, known: Collection[str], **more) -> str:
+    """A page of `site/pages`, which is a template: the front page or the map of lessons.
+
+    Args:
+        template: its file.
+        known: places of all files that the book has.
+        more: names for the template, besides `lessons` and `deeper`.
+    """
+    rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(template.parent), autoescape=False,
+                               undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return rooms.get_template(template.name).render(**_tables(known), **more)
+
+
+def _tables(known: Collection[str]) -> Mapping[str, list[dict]]:
+    """What the templates say of the lessons and of the deeper notebooks."""
+    rows: dict[str, list[dict]] = {"lessons": [], "deeper": []}
+    for one in chapters.CHAPTERS:
+        place = f"notebooks/{one.place}"
+        rows["deeper" if one.deeper else "lessons"].append(
+            {"number": one.number, "title": one.title, "minutes": one.minutes, "teaches": one.teaches,
+             "data": one.data, "page": place.removesuffix(".ipynb") if place in known else ""})
+    return rows

@@ -1,0 +1,112 @@
+"""An executed notebook as the source of a page: `prepare`.
+
+The page has no kernel. What a kernel would answer is there already: a panel has the numbers of all its settings, a
+reading waits for the guess in the page, and a self-test has its answers. Where only a kernel will do, the page says how
+to go on in JupyterLab.
+"""
+import copy
+import json
+import re
+
+import nbformat
+from markupsafe import Markup
+
+from tools.book.frames import Beside, missing
+
+_VIEW = "application/vnd.jupyter.widget-view+json"
+_STATES = "application/vnd.jupyter.widget-state+json"
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_CHECK = re.compile(r'^check\("(\d+\.\d+)"', re.MULTILINE)
+_PREDICTION = "<lessons.kit.predict.Prediction"
+_ONLY_SHOWS = re.compile(r"(display\(hint|quiz\(|veil\()")  # the reader sees what such a cell shows, and needs no code
+_PANEL = Markup('<div class="ws-panel" id="{}" data-panel="{}" data-name="{}"></div>')
+_QUIZ = Markup('<div class="ws-quiz" data-quiz="{}"></div>')
+_VEIL = Markup('<div class="ws-veil" data-waits-for="{}">{}</div>')
+_WITHOUT_SCRIPT = Markup("{}<noscript>{}</noscript>")
+_TRY = Markup('<p class="ws-try"><b>Try it in JupyterLab</b>, which checks your answer: open <code>{}</code> and go to '
+              'exercise {}. <a href="{}">How to install</a></p>')
+
+
+def states(notebook: nbformat.NotebookNode) -> dict[str, dict]:
+    """{model: state} of the widgets that an executed notebook keeps."""
+    widgets = notebook.metadata.get("widgets", {}).get(_STATES, {}).get("state", {})
+    return {model: widget["state"] for model, widget in widgets.items()}
+
+
+class Preparing:
+    """Makes a page of one executed notebook.
+
+    Args:
+        place: of the notebook in the repository, "notebooks/deeper/08_paper.ipynb".
+        beside: the folder for what lies beside the page.
+        install: the address, from the page, of what says how to install.
+
+    Attributes:
+        thin: {panel: settings that it has no numbers of}.
+    """
+
+    def __init__(self, place: str, beside: Beside, install: str):
+        self.place, self.beside, self.install = place, beside, install
+        self.stem = place.rpartition("/")[2].removesuffix(".ipynb")
+        self.thin: dict[str, int] = {}
+        self._states: dict[str, dict] = {}
+        self._asking: dict[str, str] = {}  # {question of a prediction: the panel that asks it}
+        self._last_asking = ""
+
+    def page(self, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+        """The source of the page: the notebook with outputs that need no kernel."""
+        whole = copy.deepcopy(notebook)
+        self._states = states(whole)
+        whole.metadata.pop("widgets", None)
+        whole.cells = [cell for cell in whole.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
+        for cell in whole.cells:
+            if cell.cell_type == "markdown":
+                cell.source = _COMMENT.sub("", cell.source)
+            else:
+                cell.outputs = [shown for output in cell.outputs if (shown := self._output(cell, output))]
+                cell.metadata["tags"] = [*cell.metadata.get("tags", []), *_folding(cell)]
+        return whole
+
+    def _output(self, cell, output):
+        """What the page shows of an output; None of one that needs a kernel or has been said already."""
+        data = output.get("data", {})
+        if not data:
+            return output
+        state = self._states.get(data.get(_VIEW, {}).get("model_id", ""))
+        page = self.beside.pictures(Markup("".join(data.get("text/html", ""))))
+        if _PREDICTION in "".join(data.get("text/plain", "")):  # the panel below asks it
+            return None
+        if exercise := _CHECK.search(cell.source):
+            shown = _TRY.format(self.place, exercise[1], self.install)
+        elif state is not None and "spec" in state:
+            shown = _WITHOUT_SCRIPT.format(self._live(cell.id, state), page)
+        elif state is not None and "page" in state:
+            panel = self._asking.get(state.get("question", ""), self._last_asking)
+            shown = _VEIL.format(panel, page)
+        elif _VIEW in data and not page:  # a progress bar
+            return None
+        elif page:
+            shown = page
+        else:
+            return output
+        return nbformat.v4.new_output("display_data", {"text/html": str(shown)})
+
+    def _live(self, cell, state):
+        """A panel or a question that works in the page."""
+        if state["spec"].get("kind") == "quiz":
+            return _QUIZ.format(json.dumps({"spec": state["spec"], "chosen": None}, ensure_ascii=False))
+        if state["spec"].get("prediction"):
+            self._asking[state["spec"]["prediction"]["question"]] = self._last_asking = cell
+        if left_out := missing(state):
+            self.thin[cell] = left_out
+        name = f"{self.stem}/{cell}"
+        return _PANEL.format(cell, self.beside.panel(name, state), name)
+
+
+def _folding(cell):
+    """Tags for a code cell whose code waits behind a line, or is left out."""
+    if not cell.metadata.get("jupyter", {}).get("source_hidden"):
+        return []
+    if not cell.outputs:
+        return ["remove-cell"]
+    return ["remove-input"] if _ONLY_SHOWS.match(cell.source) else ["hide-input"]
