@@ -10,16 +10,18 @@ else
   BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python
-# Two stamps: what a learner needs is installed, and what the tests need besides.
+# Stamps: what a learner needs is installed, what the book needs besides, and what the tests need besides both.
 READY := $(VENV)/.ready
+READY_FOR_SITE := $(VENV)/.ready-for-site
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides handouts questions bench screenshots lock environment test-environment clean
+.PHONY: help lab site test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides handouts questions bench screenshots lock environment site-environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
 define HELP
 make lab          open the course in JupyterLab (the default)
+make site         write the book to build/site: all chapters as web pages whose sliders move without Jupyter
 make notebooks    run all chapters and write them as pages to build/notebooks
 make quick        the tests that take no training: a minute
 make test         all tests: notebooks, JupyterLab in Chromium
@@ -42,6 +44,8 @@ help:
 
 environment: $(READY)
 
+site-environment: $(READY_FOR_SITE)
+
 test-environment: $(READY_FOR_TESTS)
 
 # What pip installs from lock/course.txt and lock/tests.txt is checked by digest. PyTorch is not (lock/torch.txt says why),
@@ -57,7 +61,11 @@ $(READY): pyproject.toml lock/course.txt lock/torch.txt
 	$(RUN) -m pip install -q --no-deps --no-build-isolation -e .
 	$(RUN) -c "open('$(READY)', 'w').close()"
 
-$(READY_FOR_TESTS): $(READY) lock/tests.txt
+$(READY_FOR_SITE): $(READY) lock/site.txt
+	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/site.txt
+	$(RUN) -c "open('$(READY_FOR_SITE)', 'w').close()"
+
+$(READY_FOR_TESTS): $(READY_FOR_SITE) lock/tests.txt
 	@echo "Installing what the tests need besides, 0.3 GB on disk."
 	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/tests.txt
 	$(RUN) -c "open('$(READY_FOR_TESTS)', 'w').close()"
@@ -95,6 +103,10 @@ types: test-environment
 
 quick: test-environment
 	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not timed and not release"
+
+# Notebooks that were not executed yet are executed now, in full, with what data/measured has; SITE="08_cart --profile quick".
+site: site-environment
+	$(RUN) -m tools.book $(SITE)
 
 notebooks: environment
 	$(RUN) -m lessons.kit.notebooks

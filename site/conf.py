@@ -41,6 +41,7 @@ html_show_search_summary = False  # it would fetch every page that was found
 html_show_sphinx = False
 html_permalinks_icon = "#"
 html_sidebars = {"**": []}
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],

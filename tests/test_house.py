@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -29,6 +30,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["build-system"]["requires"]
 RUNTIME = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
 NEEDED = RUNTIME | {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["test"]}
+FOR_THE_BOOK = {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["site"]}
 LOCK = {path.name: lock.entries(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "lock").glob("*.txt"))}
 PINS = {name: re.match(r"[^=]+==([^\s;]+)", entry)[1] for part in LOCK.values() for name, entry in part.items()}
 LEAST_PYTHON = PROJECT["requires-python"].removeprefix(">=")
@@ -86,7 +88,7 @@ def test_what_is_imported_is_declared(folders, declared):
     assert not undeclared, "declare these in pyproject.toml and environment.yml, and run make lock"
 
 
-@pytest.mark.parametrize("line", [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"], *BUILD])
+@pytest.mark.parametrize("line", [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values()), *BUILD])
 def test_the_lock_has_a_version_that_pyproject_admits(line):
     requirement = Requirement(line)
     assert requirement.specifier.contains(PINS[canonicalize_name(requirement.name)]), "run make lock"
@@ -94,12 +96,13 @@ def test_the_lock_has_a_version_that_pyproject_admits(line):
 
 def test_a_learner_installs_what_the_course_needs_and_no_test_tools():
     assert RUNTIME <= LOCK["course.txt"].keys() | LOCK["torch.txt"].keys()
+    assert FOR_THE_BOOK <= LOCK["site.txt"].keys()
     assert NEEDED - RUNTIME - LOCK["course.txt"].keys() <= LOCK["tests.txt"].keys()
     assert sum(map(len, LOCK.values())) == len(PINS), "each package stands in one file"
 
 
 def test_the_lock_has_digests_of_everything_but_pytorch_and_names_no_index():
-    for name, entry in (LOCK["course.txt"] | LOCK["tests.txt"]).items():
+    for name, entry in (LOCK["course.txt"] | LOCK["site.txt"] | LOCK["tests.txt"]).items():
         first, *digests = entry.split(" \\\n")
         assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^:]+)?", first), name
         assert digests and all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}\n?", line) for line in digests), name
@@ -111,10 +114,13 @@ def test_the_lock_has_digests_of_everything_but_pytorch_and_names_no_index():
 def test_cuda_and_pytorch_are_kept_out_of_what_is_checked_by_digest():
     compiled = "numpy==2.4.6 \\\n    --hash=sha256:00\ntorch==2.13.0 ; python_version > '3' \\\n    --hash=sha256:11\n"
     more = "nvidia-cublas==13.1 ; sys_platform == 'linux' \\\n    --hash=sha256:22\n"
-    rest = "torchvision==0.28.0 \\\n    --hash=sha256:33\nruff==0.17 \\\n    --hash=sha256:44\n"
-    written = lock.files(lock.entries(compiled + more + rest), {"numpy", "torch", "torchvision", "nvidia-cublas"})
+    rest = ("torchvision==0.28.0 \\\n    --hash=sha256:33\nruff==0.17 \\\n    --hash=sha256:44\n"
+            "sphinx==9 \\\n    --hash=sha256:55\n")
+    course = {"numpy", "torch", "torchvision", "nvidia-cublas"}
+    written = lock.files(lock.entries(compiled + more + rest), course, {*course, "sphinx"})
     assert {name: text.removeprefix(lock.HEADS[name]) for name, text in written.items()} == {
         "course.txt": "numpy==2.4.6 \\\n    --hash=sha256:00\n", "tests.txt": "ruff==0.17 \\\n    --hash=sha256:44\n",
+        "site.txt": "sphinx==9 \\\n    --hash=sha256:55\n",
         "torch.txt": "torch==2.13.0\ntorchvision==0.28.0\n"}
 
 
@@ -183,8 +189,16 @@ def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("target", ["test-shared", "test-timed", "test-browser", "quick", "bench", "screenshots"])
 def test_what_needs_the_test_tools_installs_them(target, tmp_path):
-    _, lines, _ = made(tmp_path, target, stamps=[".ready"])
+    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-site"])
     assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/tests.txt" and "pip" not in lines[2]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_the_book_installs_sphinx_and_no_test_tools(tmp_path):
+    _, lines, _ = made(tmp_path, "site", stamps=[".ready"])
+    (installed,) = (line for line in lines if "pip" in line)
+    assert installed == "-m pip install -q --no-deps --require-hashes -r lock/site.txt"
+    assert lines[-1] == "-m tools.book"
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
@@ -192,7 +206,7 @@ def test_what_needs_the_test_tools_installs_them(target, tmp_path):
     ("lint", ["ruff check .", "tools.tidy", "mypy"]),
     ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures", "tools.where"])])
 def test_make_runs_every_part(target, modules, tmp_path):
-    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-tests"])
+    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-site", ".ready-for-tests"])
     assert lines == [f"-m {module}" for module in modules]
 
 
@@ -201,8 +215,8 @@ def test_make_help_names_what_there_is(tmp_path):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     named = set(re.findall(r"^make ([a-z]+) ", said, flags=re.MULTILINE))
-    parts = {"test-shared", "test-timed", "test-browser", "ruff", "tidy", "types", "environment", "test-environment",
-             "help"}
+    parts = {"test-shared", "test-timed", "test-browser", "ruff", "tidy", "types", "environment", "site-environment",
+             "test-environment", "help"}
     (targets,) = re.findall(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
     assert named == set(targets.split()) - parts
 
@@ -222,7 +236,7 @@ def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("fails", ["nothing", "*loadfile*", "*-m?timed*", "*-m?browser*"])
 def test_make_test_runs_all_parts_and_fails_where_one_does(fails, tmp_path):
-    status, lines, _ = made(tmp_path, "test", stamps=[".ready", ".ready-for-tests"], fails=fails)
+    status, lines, _ = made(tmp_path, "test", stamps=[".ready", ".ready-for-site", ".ready-for-tests"], fails=fails)
     shared = "-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed and not release"
     assert lines == [shared, "-m pytest -m timed and not browser", "-m pytest -n 2 --dist worksteal -m browser"]
     assert (status == 0) is (fails == "nothing")

@@ -25,9 +25,12 @@ HEADS = {
     "course.txt": "# What the course needs, but for PyTorch (torch.txt). Every file that pip installs from here is\n"
                   "# checked by its digest, and none is built here. Written by `make lock` from pyproject.toml.\n"
                   "--only-binary :all:\n",
-    "tests.txt": "# What the tests and `make lint` need besides course.txt. Every file is checked by its digest.\n"
-                 "# Written by `make lock` from pyproject.toml.\n"
+    "tests.txt": "# What the tests and `make lint` need besides course.txt and site.txt. Every file is\n"
+                 "# checked by its digest. Written by `make lock` from pyproject.toml.\n"
                  "--only-binary :all:\n",
+    "site.txt": "# What `make site` needs besides course.txt. Every file is checked by its digest.\n"
+                "# Written by `make lock` from pyproject.toml.\n"
+                "--only-binary :all:\n",
     "torch.txt": "# PyTorch. Its builds (for processors alone, for CUDA) have the same version and different digests,\n"
                  "# and you may take it from an index of your own, so no digest stands here. Written by `make lock`.\n"}
 
@@ -59,18 +62,20 @@ def compiled(uv: str, known: str, extras: list[str]) -> dict[str, str]:
         return entries(Path(folder, "lock.txt").read_text(encoding="utf-8"))
 
 
-def files(everything: dict[str, str], of_the_course: set[str]) -> dict[str, str]:
+def files(everything: dict[str, str], of_the_course: set[str], of_the_site: set[str]) -> dict[str, str]:
     """{name in lock/: what it holds}.
 
     Args:
-        everything: the entries of the course and of its tests.
+        everything: the entries of the course, of its tests and of the book.
         of_the_course: the names that the course needs.
+        of_the_site: the names that course and book need.
     """
     hashed = {name: lines for name, lines in everything.items() if name not in TORCH and not CUDA.match(name)}
     course = {name: lines for name, lines in hashed.items() if name in of_the_course}
-    tests = {name: lines for name, lines in hashed.items() if name not in of_the_course}
+    site = {name: lines for name, lines in hashed.items() if name in of_the_site - of_the_course}
+    tests = {name: lines for name, lines in hashed.items() if name not in of_the_course | of_the_site}
     torch = {name: re.match(r"[^\s;]+", everything[name])[0] + "\n" for name in TORCH}
-    parts = {"course.txt": course, "tests.txt": tests, "torch.txt": torch}
+    parts = {"course.txt": course, "tests.txt": tests, "site.txt": site, "torch.txt": torch}
     return {name: HEADS[name] + "".join(part.values()) for name, part in parts.items()}
 
 
@@ -86,7 +91,8 @@ def main(arguments: list[str] | None = None) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     everything = compiled(options.uv, known, sorted(project["optional-dependencies"]))
     of_the_course = compiled(options.uv, "".join(everything.values()), [])
-    for name, text in files(everything, of_the_course.keys()).items():
+    of_the_site = compiled(options.uv, "".join(everything.values()), ["site"])
+    for name, text in files(everything, of_the_course.keys(), of_the_site.keys()).items():
         (FOLDER / name).write_text(text, encoding="utf-8")
         print(f"lock/{name}: {len(entries(text))} packages")
 

@@ -27,7 +27,9 @@ from tools.book.lesson import Preparing, states
 
 ROOT = chapters.ROOT
 SITE = ROOT / "site"
-FRONT = ("00_start_here", "panel")  # the panel of the front page, by its notebook and cell
+# the panel of the front page, by its notebook and cell; where it stands first, at network B of one pretrained start
+FRONT, FRONT_AT = ("00_start_here", "panel"), {"alpha": 0, "start": 0}
+FRONT_SAYS = "Two small networks, each of which learned to tell the arms of a spiral apart"
 
 
 def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
@@ -78,11 +80,13 @@ def _settle(source):
 
 
 def _front_panel(notebook, folder):
-    """The panel of the front page asks for no guess, so that a visitor can move it at once, and begins at network B."""
+    """The panel of the front page asks for no guess, so that a visitor can move it at once."""
     cell = next(cell for cell in notebook.cells if cell.id == FRONT[1])
     state = states(notebook)[cell.outputs[0].data["application/vnd.jupyter.widget-view+json"]["model_id"]]
-    spec = {**{name: value for name, value in state["spec"].items() if name != "prediction"}, "hides": [], "tries": []}
-    Beside(folder, "data").panel("front", {**state, "spec": spec})
+    spec = {**{name: value for name, value in state["spec"].items() if name != "prediction"},
+            "hides": [], "tries": [], "kicker": FRONT_SAYS}
+    positions = [FRONT_AT.get(control["name"], place) for control, place in zip(spec["controls"], state["positions"])]
+    Beside(folder, "data").panel("front", {**state, "spec": spec, "positions": positions})
 
 
 def _write_documents(source, known):

@@ -10,16 +10,18 @@ from lessons.kit import notebooks
 from lessons.kit.chapters import Chapter
 
 PROFILES = notebooks.PROFILES
+_MADE = "weightspace_book"  # in the metadata of an executed notebook: its profile
 # In the kernel, behind the last cell. What it prints is left out with it.
 _LAST = "from lessons.kit.view import keep_all_settings\nkeep_all_settings()"
 
 
-def is_up_to_date(notebook: Path, executed: Path) -> bool:
-    """Whether a notebook was executed as it is now. Code of the course that has changed since is not noticed: delete
-    the executed notebook then."""
+def is_up_to_date(notebook: Path, executed: Path, profile: str) -> bool:
+    """Whether a notebook was executed for the book, in this profile and as it is now. Code of the course that has
+    changed since is not noticed: delete the executed notebook then."""
     if not executed.exists():
         return False
-    return _cells(nbformat.read(notebook, as_version=4)) == _cells(nbformat.read(executed, as_version=4))
+    before = nbformat.read(executed, as_version=4)
+    return before.metadata.get(_MADE) == profile and _cells(before) == _cells(nbformat.read(notebook, as_version=4))
 
 
 def _cells(notebook):
@@ -41,14 +43,16 @@ def bring_up_to_date(wanted: Iterable[Chapter], folder: Path, profile: str) -> l
     Raises:
         lessons.kit.notebooks.NotebookError, papermill.PapermillExecutionError: one did not run.
     """
-    stale = [one for one in wanted if not is_up_to_date(one.notebook, folder / one.place)]
+    stale = [one for one in wanted if not is_up_to_date(one.notebook, folder / one.place, profile)]
     for one in (bar := tqdm(stale, unit="notebook", disable=not stale)):
         bar.set_description(one.stem)
         start = time.perf_counter()
         output = folder / one.place
         output.parent.mkdir(parents=True, exist_ok=True)
-        part = output.with_suffix(".part")  # so that one that failed is executed again
-        notebooks.execute(one.notebook, part, last=_LAST, profile=profile)
+        part = output.with_name(f".{output.name}")  # so that one that failed is executed again
+        executed = notebooks.execute(one.notebook, part, last=_LAST, profile=profile)
+        executed.metadata[_MADE] = profile
+        nbformat.write(executed, part)
         part.replace(output)
         tqdm.write(f"{one.stem}: {time.perf_counter() - start:.0f} s")
     return [one.stem for one in stale]
