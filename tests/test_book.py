@@ -61,7 +61,9 @@ def executed():
         code("exercise", check, shown("not yet", "<div>Nothing here yet</div>")),
         code("picture", "draw()", shown("", f'<img alt="a line" src="data:image/svg+xml;base64,{picture}">')),
     ]
-    notebook = nbformat.v4.new_notebook(cells=cells)
+    python = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+              "language_info": {"name": "python", "pygments_lexer": "ipython3"}}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=python)
     kept = {one.model_id: {"state": one.get_state()} for one in (view, waiting, question)}
     notebook.metadata.widgets = {"application/vnd.jupyter.widget-state+json": {"state": {**kept, "bar": {"state": {}}}}}
     return notebook

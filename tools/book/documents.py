@@ -39,7 +39,12 @@ def followed(text: str, place: str, known: Collection[str]) -> str:
 def document(text: str, place: str, known: Collection[str]) -> str:
     """A Markdown file of the repository as the source of a page."""
     text = followed(_COMMENT.sub("", text), place, known)
-    return re.sub(r"^###", "##", text, flags=re.MULTILINE) if place == "docs/glossary.md" else text
+    if place == "docs/glossary.md":
+        return re.sub(r"^###", "##", text, flags=re.MULTILINE)
+    if place == "CLAIMS.md":
+        pages = "\n".join(other.removesuffix(".md") for other in DOCUMENTS if other.startswith("docs/claims/"))
+        return f"{text}\n```{{toctree}}\n:hidden:\n{pages}\n```\n"
+    return text
 
 
 def slug(heading: str) -> str:

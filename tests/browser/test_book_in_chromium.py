@@ -1,0 +1,117 @@
+"""The book in Chromium, opened from its folder on disk with the network off: a reader moves a slider, commits a guess,
+answers a question, looks a word up and searches, and no page asks for anything outside its folder."""
+import re
+
+import pytest
+
+from lessons.kit.predict import FOLDED
+from tests.test_book import TOLD, make
+from tools import lab
+
+pytest.importorskip("sphinx", reason="the book needs Sphinx: make site-environment")
+pytestmark = [pytest.mark.browser, pytest.mark.timed,
+              pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("book"))
+
+
+@pytest.fixture
+def reader(site):
+    """reader(name) opens a page of the book, without a network. What left the folder, what a script threw and what the
+    browser refused are empty lists at the end."""
+    with lab.chromium(width=1200, height=900) as page:
+        page.context.set_offline(True)
+        asked, complaints = [], []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+
+        def open(name, settings=""):
+            page.goto(f"{(site / f'{name}.html').as_uri()}{settings}")
+            return page
+
+        yield open
+        inside = (site.as_uri(), "data:", "blob:")
+        assert [address for address in asked if not address.startswith(inside)] == []
+        assert page.errors == [] and complaints == []
+
+
+def test_the_front_page_has_a_panel_that_moves_at_once(reader):
+    page = reader("index")
+    view = page.locator("#front")
+    assert lab.positions(page, view) == [0, 0]
+    view.locator("input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    assert lab.positions(page, view) == [1, 0]
+    view.get_by_role("radio", name="two starts").check()
+    assert lab.positions(page, view) == [1, 1] and "From two starts" in lab.says(view)
+    page.get_by_role("link", name="Begin with lesson 0").click()
+    assert page.locator("h1").inner_text().startswith("0 · A lesson")
+
+
+def test_a_guess_in_the_page_opens_the_panel_and_what_would_have_told_the_answer(reader):
+    page = reader("notebooks/00_start_here")
+    view, told = page.locator("#panel"), page.get_by_text(TOLD)
+    view.locator(".commit").wait_for()
+    assert view.locator(".title").inner_text() == "How accurate is the midpoint?"
+    assert not told.is_visible() and page.get_by_text(FOLDED).is_visible()
+    assert "You said 70 %. Measured: 80 %." in lab.guess(page, view, 70)
+    assert told.is_visible() and not page.get_by_text(FOLDED).is_visible()
+    lab.drag(page, view, 0.5, 1)
+    assert lab.positions(page, view) == [2, 0]
+    view.get_by_role("button", name="Guess again").click()
+    assert not told.is_visible()
+
+
+def test_a_question_answers_in_the_page(reader):
+    page = reader("notebooks/00_start_here")
+    choices = page.locator(".ws-quiz .choice")
+    choices.first.click()
+    assert re.match(r"(Right|Not this one)\.", page.locator(".ws-quiz .answer").first.inner_text())
+
+
+def test_an_address_leads_to_a_panel_at_a_position_once_the_guess_is_made(reader):
+    page = reader("index", "#front?alpha=1&start=two+starts")
+    assert lab.positions(page, page.locator("#front")) == [2, 1]
+    page = reader("notebooks/00_start_here", "#panel?alpha=0&start=two+starts")
+    view = page.locator("#panel")
+    assert lab.positions(page, view) == [1, 0], "it would tell the answer"
+
+
+def test_a_word_of_the_glossary_shows_its_definition_and_leads_to_it(reader):
+    page = reader("notebooks/00_start_here")
+    word, card = page.locator("a.ws-term", has_text="barrier"), page.locator("#ws-definition")
+    assert not card.is_visible()
+    word.hover()
+    assert "straight line between the losses" in card.inner_text()
+    page.keyboard.press("Escape")
+    assert not card.is_visible()
+    word.focus()
+    assert card.is_visible() and word.get_attribute("aria-describedby") == "ws-definition"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/docs/glossary.html#barrier")
+    assert page.locator("#barrier h2").is_visible()
+
+
+def test_search_finds_a_page_from_the_folder(reader):
+    page = reader("search", "?q=barriers")
+    page.locator("#search-results li a", has_text="A lesson").first.wait_for()
+
+
+def test_formulas_have_the_font_of_the_book(reader):
+    page = reader("notebooks/00_start_here")
+    assert page.locator("math").first.is_visible()
+    assert page.evaluate("() => document.fonts.load('16px \"Weightspace Math\"').then((faces) => faces.length)") == 1
+
+
+def test_the_panels_wear_the_theme_that_the_reader_chooses_and_fit_on_a_phone(reader):
+    page = reader("index")
+    for theme in ("dark", "light"):
+        page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+        page.wait_for_function("(theme) => document.querySelector('#front').dataset.theme === theme", arg=theme)
+    page.set_viewport_size({"width": 390, "height": 800})
+    for name in ("index", "lessons", "notebooks/00_start_here", "docs/glossary", "CLAIMS"):
+        reader(name)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), name
