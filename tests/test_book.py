@@ -52,7 +52,8 @@ def executed():
         nbformat.v4.new_markdown_cell("# 0 · A lesson\n\nThe [midpoint](../docs/glossary.md#midpoint). "
                                       "<!-- holds: CTL-1.barrier --> See [the code](../lessons/kit/page.py)."),
         nbformat.v4.new_markdown_cell("## A section (5 minutes)\n\nA barrier is $\\max_\\alpha L$. Two barriers."),
-        code("injected", "profile = 'full'", tags=["injected-parameters"]),
+        code("parameters", 'profile = "quick"\nseed = 0', tags=["parameters"]),
+        code("injected", '# Parameters\nprofile = "full"', tags=["injected-parameters"]),
         code("guess", "guess = predict()\nguess", shown("<lessons.kit.predict.Prediction object at 0x1>", QUESTION)),
         code("panel", "panel", widget(view), hidden=True),
         code("reading", "veil(guess, reading)", widget(waiting), hidden=True),
@@ -144,7 +145,8 @@ def test_what_needs_a_kernel_says_how_to_go_on_or_is_left_out(prepared):
     cells, folder = prepared
     assert "Try it in JupyterLab" in html(cells["exercise"]) and "exercise 0.1" in html(cells["exercise"])
     assert "Nothing here yet" not in html(cells["exercise"]) and "../index.html#install" in html(cells["exercise"])
-    assert cells["progress"].outputs == [] and "injected" not in cells
+    assert cells["progress"].outputs == []
+    assert cells["parameters"].source == 'profile = "full"\nseed = 0' and "injected" not in cells
     picture = re.search(r'loading="lazy" src="\.\./data/(pictures/\w+\.svg)"', html(cells["picture"]))[1]
     assert (folder / picture).read_bytes().startswith(b"<svg")
     assert "holds" not in "".join(cell.source for cell in cells.values())

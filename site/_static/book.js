@@ -31,7 +31,8 @@
       const state = await unpacked(await load(name, panel));
       const told = () => { if (state.spec.prediction) unveil(host.id, state.guess !== null || state.shown); };
       weightspace.page(host, state, host.id, (trait) => { if (["guess", "shown"].includes(trait)) told(); });
-      host.style.minHeight = "";
+      host.style.minHeight = "0";
+      if (host.dataset.level) host.shadowRoot.querySelector(".title").ariaLevel = host.dataset.level;
     } catch (error) {
       host.textContent = `This panel cannot be shown here: ${error.message}.`;
     }

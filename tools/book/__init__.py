@@ -70,6 +70,7 @@ def _settle(source):
     for path in SITE.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts and "pages" not in path.parts:
             write(source / path.relative_to(SITE), path.read_bytes())
+    write(source / "_static/LICENSES", (MODULE.parent / "LICENSES").read_bytes())
     for font in MODULE.parent.glob("front/src/*.woff2"):
         write(source / "_static/fonts" / font.name, font.read_bytes())
     write(source / "_static/view.js", as_script(MODULE.read_text(encoding="utf-8")))
@@ -113,7 +114,7 @@ def build(source: Path, out: Path) -> None:
         subprocess.CalledProcessError: a page could not be made.
     """
     doctrees = source.parent / "doctrees"
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "-d", doctrees, source, out]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", doctrees, source, out]
     subprocess.run([str(part) for part in command], check=True)
 
 

@@ -17,6 +17,8 @@ _VIEW = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CHECK = re.compile(r'^check\("(\d+\.\d+)"', re.MULTILINE)
+_INJECTED = "injected-parameters"
+_ASSIGNED = re.compile(r"^(\w+) = (.+)$", re.MULTILINE)
 _PREDICTION = "<lessons.kit.predict.Prediction"
 _ONLY_SHOWS = re.compile(r"(display\(hint|quiz\(|veil\()")  # the reader sees what such a cell shows, and needs no code
 _PANEL = Markup('<div class="ws-panel" id="{}" data-panel="{}" data-name="{}"></div>')
@@ -58,7 +60,7 @@ class Preparing:
         whole = copy.deepcopy(notebook)
         self._states = states(whole)
         whole.metadata.pop("widgets", None)
-        whole.cells = [cell for cell in whole.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
+        whole.cells = _as_it_ran(whole.cells)
         for cell in whole.cells:
             if cell.cell_type == "markdown":
                 cell.source = _COMMENT.sub("", cell.source)
@@ -101,6 +103,17 @@ class Preparing:
             self.thin[cell] = left_out
         name = f"{self.stem}/{cell}"
         return _PANEL.format(cell, self.beside.panel(name, state), name)
+
+
+def _as_it_ran(cells):
+    """The cells, with the parameters in the first one that the notebook was executed with, and not in one of their own.
+    """
+    given = {name: value for cell in cells if _INJECTED in cell.metadata.get("tags", [])
+             for name, value in _ASSIGNED.findall(cell.source)}
+    for cell in cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            cell.source = _ASSIGNED.sub(lambda line: f"{line[1]} = {given.get(line[1], line[2])}", cell.source)
+    return [cell for cell in cells if _INJECTED not in cell.metadata.get("tags", [])]
 
 
 def _folding(cell):
