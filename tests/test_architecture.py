@@ -86,12 +86,12 @@ def test_the_floors_list_every_room_of_the_lessons_and_no_other():
     chapters = {ROOT / chapter.package.replace(".", "/") for chapter in CHAPTERS}
     listed = [room.strip("`") for _, room, _ in table("Floors and rooms")]
     assert {ROOT / room for room in listed if room.startswith("lessons/")} == modules | packages - chapters
-    assert {room for room in listed if "/" not in room} == {"notebooks", "tools", "tests", "the chapters", "toy_models",
-                                                            "data"}
+    assert {room for room in listed if "/" not in room} == {"notebooks", "site", "tools", "tests", "the chapters",
+                                                            "toy_models", "data"}
 
 
 def test_every_file_that_is_named_is_there():
-    named = re.findall(r"`((?:data|toy_models|lessons|notebooks|tools|tests)/[\w/.]+)`", TEXT)
+    named = re.findall(r"`((?:data|toy_models|lessons|notebooks|site|tools|tests)/[\w/.]+)`", TEXT)
     assert len(named) > 30
     kept = {"data/cache"}  # made when something is fetched
     assert [path for path in named if path not in kept and not (ROOT / path).exists()] == []

@@ -46,7 +46,7 @@ def executed():
     view, waiting = asked()
     view.frames = view.packed(view.everywhere())
     question = quiz.quiz("0.a")
-    picture = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg"/>').decode()
+    picture = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200.5 100.25"/>').decode()
     check = 'def f():\n    ...\n\n\ncheck("0.1", f, solved=solved)'
     cells = [
         nbformat.v4.new_markdown_cell("# 0 · A lesson\n\nThe [midpoint](../docs/glossary.md#midpoint). "
@@ -60,7 +60,8 @@ def executed():
         code("quiz-0-a", 'quiz("0.a")', widget(question), hidden=True),
         code("progress", "train()", {"application/vnd.jupyter.widget-view+json": {"model_id": "bar"}}),
         code("exercise", check, shown("not yet", "<div>Nothing here yet</div>")),
-        code("picture", "draw()", shown("", f'<img alt="a line" src="data:image/svg+xml;base64,{picture}">')),
+        code("picture", "draw()",
+             shown("", f'<img width="400" alt="a line" src="data:image/svg+xml;base64,{picture}">')),
     ]
     python = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
               "language_info": {"name": "python", "pygments_lexer": "ipython3"}}
@@ -147,7 +148,8 @@ def test_what_needs_a_kernel_says_how_to_go_on_or_is_left_out(prepared):
     assert "Nothing here yet" not in html(cells["exercise"]) and "../index.html#install" in html(cells["exercise"])
     assert cells["progress"].outputs == []
     assert cells["parameters"].source == 'profile = "full"\nseed = 0' and "injected" not in cells
-    picture = re.search(r'loading="lazy" src="\.\./data/(pictures/\w+\.svg)"', html(cells["picture"]))[1]
+    inside = r'<img width="400" height="200" alt="a line" loading="lazy" src="\.\./data/(pictures/\w+\.svg)">'
+    picture = re.fullmatch(inside, html(cells["picture"]))[1]
     assert (folder / picture).read_bytes().startswith(b"<svg")
     assert "holds" not in "".join(cell.source for cell in cells.values())
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import re
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from markupsafe import Markup
 _KEPT = ("spec", "frames", "positions", "typed")
 _UNTOUCHED = {"guess": None, "shown": False, "ticked": []}
 _EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*\Z")
-_INLINE = re.compile(r'src="data:image/(svg\+xml|png|gif|jpeg);base64,([^"]+)"')
+_INLINE = re.compile(r'(?:width="(\d+)" )?(alt="[^"]*" )?src="data:image/(svg\+xml|png|gif|jpeg);base64,([^"]+)"')
+_SIZE = re.compile(rb'<svg[^>]*\bviewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 _ENDINGS = {"svg+xml": "svg"}
 
 
@@ -62,11 +64,24 @@ class Beside:
     def pictures(self, page: Markup) -> Markup:
         """HTML whose pictures lie in files of their own, each once, and are loaded when they come into sight."""
         def moved(match):
-            content = base64.b64decode(match[2])
-            name = f"pictures/{hashlib.sha256(content).hexdigest()[:16]}.{_ENDINGS.get(match[1], match[1])}"
+            width, alt, kind, data = match.groups()
+            content = base64.b64decode(data)
+            name = f"pictures/{hashlib.sha256(content).hexdigest()[:16]}.{_ENDINGS.get(kind, kind)}"
             write(self.folder / name, content)
-            return f'loading="lazy" src="{self.address}/{name}"'
+            room = f'width="{width}" height="{_height(content, int(width))}" ' if width else ""
+            return f'{room}{alt or ""}loading="lazy" src="{self.address}/{name}"'
         return Markup(_INLINE.sub(moved, page))
+
+
+def _height(content, width):
+    """How high a picture is that is so wide, so that the page keeps room for it: an SVG of matplotlib says its size, a
+    PNG too; of another half the width."""
+    if size := _SIZE.search(content):
+        return round(width * float(size[2]) / float(size[1]))
+    if content.startswith(b"\x89PNG"):
+        across, down = struct.unpack(">II", content[16:24])
+        return round(width * down / across)
+    return round(width / 2)
 
 
 def packed(state: object) -> str:

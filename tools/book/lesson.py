@@ -54,6 +54,7 @@ class Preparing:
         self._states: dict[str, dict] = {}
         self._asking: dict[str, str] = {}  # {question of a prediction: the panel that asks it}
         self._last_asking = ""
+        self._panels: list[str] = []  # the cells of the panels
 
     def page(self, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         """The source of the page: the notebook with outputs that need no kernel."""
@@ -97,12 +98,14 @@ class Preparing:
         """A panel or a question that works in the page."""
         if state["spec"].get("kind") == "quiz":
             return _QUIZ.format(json.dumps({"spec": state["spec"], "chosen": None}, ensure_ascii=False))
+        self._panels.append(cell)
+        if (count := self._panels.count(cell)) > 1:  # several in one cell
+            cell = f"{cell}-{count}"
         if state["spec"].get("prediction"):
             self._asking[state["spec"]["prediction"]["question"]] = self._last_asking = cell
         if left_out := missing(state):
             self.thin[cell] = left_out
-        name = f"{self.stem}/{cell}"
-        return _PANEL.format(cell, self.beside.panel(name, state), name)
+        return _PANEL.format(cell, self.beside.panel(f"{self.stem}/{cell}", state), f"{self.stem}/{cell}")
 
 
 def _as_it_ran(cells):
