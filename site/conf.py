@@ -9,6 +9,7 @@ project = "Weightspace"
 author = "The authors of Weightspace"
 copyright = "the authors of Weightspace"
 language = "en"
+smartquotes = False  # the text has its quotation marks
 locale_dirs = ["locale"]
 gettext_compact = False
 

@@ -193,6 +193,13 @@ def test_the_glossary_has_every_term_with_its_definition():
     assert documents.terms("### a\n\n<b> & [c](d.md)\n") == {"a": {"at": "a", "page": "&lt;b&gt; &amp; c"}}
 
 
+def test_the_gallery_has_panels_that_move_where_the_book_has_them():
+    text = documents.gallery((chapters.ROOT / "docs/gallery.md").read_text(encoding="utf-8"), {"00_start_here/panel"})
+    assert 'data-open data-panel="../data/00_start_here/panel.js"' in text
+    assert "](start_decision_map.png)" not in text and "](linearity_strangers.png)" in text
+    assert 'href="../notebooks/00_start_here.html#panel">Chapter 0: between two networks' in text
+
+
 def test_the_front_page_maps_the_lessons_with_their_minutes():
     page = documents.written(book.SITE / "pages/index.md.j2", {"notebooks/01_linearity.ipynb"})
     linked = re.findall(r'<h3><a href="([^"]+)">', page)

@@ -29,6 +29,10 @@
     host.dataset.begun = "";
     try {
       const state = await unpacked(await load(name, panel));
+      if ("open" in host.dataset) { // in the gallery nothing is asked
+        delete state.spec.prediction;
+        state.spec.hides = [];
+      }
       const told = () => { if (state.spec.prediction) unveil(host.id, state.guess !== null || state.shown); };
       weightspace.page(host, state, host.id, (trait) => { if (["guess", "shown"].includes(trait)) told(); });
       host.style.minHeight = "0";
@@ -55,7 +59,10 @@
     }
   }, { rootMargin: "1200px" });
   for (const panel of panels) "now" in panel.dataset ? show(panel) : nearing.observe(panel);
-  addEventListener("beforeprint", () => panels.forEach(show));
+  addEventListener("beforeprint", () => {
+    panels.forEach(show);
+    for (const picture of document.querySelectorAll("img[loading=lazy]")) picture.loading = "eager";
+  });
 
   // #panel-a?alpha=0.5 leads to a panel at a position.
   async function follow() {

@@ -46,7 +46,7 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
     known = {*documents.DOCUMENTS, *(f"notebooks/{one.place}" for one in here),
              *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png"))}
     _settle(source)
-    thin = {}
+    thin, panels = {}, set()
     for one in here:
         notebook = nbformat.read(executed / one.place, as_version=4)
         up = "../" * one.place.count("/")
@@ -58,9 +58,10 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
                 cell.source = documents.followed(cell.source, f"notebooks/{one.place}", known)
         write(source / f"notebooks/{one.place}", nbformat.writes(page))
         thin |= {one.stem: work.thin} if work.thin else {}
+        panels |= {f"{one.stem}/{panel}" for panel in work.panels}
         if one.stem == FRONT[0]:
             _front_panel(notebook, source / "extra/data")
-    _write_documents(source, known)
+    _write_documents(source, known, panels)
     _forget(source, known)
     return thin
 
@@ -90,9 +91,9 @@ def _front_panel(notebook, folder):
     Beside(folder, "data").panel("front", {**state, "spec": spec, "positions": positions})
 
 
-def _write_documents(source, known):
+def _write_documents(source, known, panels):
     for place in documents.DOCUMENTS:
-        text = (ROOT / place).read_text(encoding="utf-8")
+        text = documents.gallery((ROOT / place).read_text(encoding="utf-8"), panels)
         write(source / place, documents.document(text, place, known))
     for picture in (ROOT / "docs").glob("*.png"):
         write(source / "docs" / picture.name, picture.read_bytes())

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from lessons.kit import chapters
 from lessons.kit.page import inline
@@ -16,6 +17,13 @@ DOCUMENTS = ("docs/glossary.md", "docs/which-method.md", "CLAIMS.md", "docs/gall
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _TERM = re.compile(r"^### (.+?)\n\n(.+?)(?=\n\n### |\Z)", re.MULTILINE | re.DOTALL)
+_PICTURE = re.compile(r"^!\[.*\]\([^()\s]+\.png\)\n\n\[(.+), cell `([\w-]+)`\]\(where\.md#(\w+)\)$", re.MULTILINE)
+_MOVING = Markup("""\
+```{{raw}} html
+<div class="ws-panel" id="{stem}-{cell}" data-open data-panel="../data/{stem}/{cell}.js"
+data-name="{stem}/{cell}"></div>
+<p><a href="../notebooks/{place}.html#{cell}">{title}, in its lesson</a></p>
+```""")
 _PLAIN_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
@@ -45,6 +53,22 @@ def document(text: str, place: str, known: Collection[str]) -> str:
         pages = "\n".join(other.removesuffix(".md") for other in DOCUMENTS if other.startswith("docs/claims/"))
         return f"{text}\n```{{toctree}}\n:hidden:\n{pages}\n```\n"
     return text
+
+
+def gallery(text: str, panels: Collection[str]) -> str:
+    """The gallery, with panels that can be moved in place of their pictures.
+
+    Args:
+        text: `docs/gallery.md`, in which a line below every picture names notebook and cell.
+        panels: those that the book has, "00_start_here/panel".
+    """
+    def moving(match):
+        title, cell, stem = match.groups()
+        if f"{stem}/{cell}" not in panels:
+            return match[0]
+        place = chapters.chapter(stem).place.removesuffix(".ipynb")
+        return str(_MOVING.format(stem=stem, cell=cell, title=title, place=place))
+    return _PICTURE.sub(moving, text)
 
 
 def slug(heading: str) -> str:

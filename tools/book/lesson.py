@@ -44,6 +44,7 @@ class Preparing:
         install: the address, from the page, of what says how to install.
 
     Attributes:
+        panels: the names of the page's panels, which are those of their cells; the second of a cell is "cell/2".
         thin: {panel: settings that it has no numbers of}.
     """
 
@@ -54,7 +55,7 @@ class Preparing:
         self._states: dict[str, dict] = {}
         self._asking: dict[str, str] = {}  # {question of a prediction: the panel that asks it}
         self._last_asking = ""
-        self._panels: list[str] = []  # the cells of the panels
+        self.panels: list[str] = []
 
     def page(self, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         """The source of the page: the notebook with outputs that need no kernel."""
@@ -98,9 +99,9 @@ class Preparing:
         """A panel or a question that works in the page."""
         if state["spec"].get("kind") == "quiz":
             return _QUIZ.format(json.dumps({"spec": state["spec"], "chosen": None}, ensure_ascii=False))
-        self._panels.append(cell)
-        if (count := self._panels.count(cell)) > 1:  # several in one cell
-            cell = f"{cell}-{count}"
+        if (count := sum(panel.partition("/")[0] == cell for panel in self.panels)):  # several in one cell
+            cell = f"{cell}/{count + 1}"
+        self.panels.append(cell)
         if state["spec"].get("prediction"):
             self._asking[state["spec"]["prediction"]["question"]] = self._last_asking = cell
         if left_out := missing(state):
