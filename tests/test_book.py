@@ -5,9 +5,11 @@ import importlib.util
 import json
 import re
 import subprocess
+from urllib.parse import unquote
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from markupsafe import Markup
 
 from lessons.kit import chapters, quiz
@@ -21,6 +23,7 @@ from tools.book.lesson import Preparing, states
 
 ALPHAS = (0.0, 0.5, 1.0)
 QUESTION = "How accurate is the **midpoint**?"
+KNOWN = {"docs/glossary.md", "notebooks/00_start_here.ipynb"}
 TOLD = "The midpoint is 80 % accurate."
 
 
@@ -91,7 +94,8 @@ def widget(one):
 @pytest.fixture
 def prepared(tmp_path):
     """The page's cells by their ids, and the folder of what lies beside it."""
-    work = Preparing("notebooks/00_start_here.ipynb", frames.Beside(tmp_path, "../data"), "../index.html#install")
+    beside = frames.Beside(tmp_path, "../data")
+    work = Preparing("notebooks/00_start_here.ipynb", beside, "../index.html#install", KNOWN)
     page = work.page(executed())
     assert work.thin == {} and "widgets" not in page.metadata
     return {cell.id: cell for cell in page.cells}, tmp_path
@@ -120,7 +124,7 @@ def test_a_panel_that_lacks_settings_is_told(tmp_path):
     (state,) = (state for state in states(notebook).values() if "frames" in state)
     for place in ("0,1", "1,1"):
         del state["frames"]["frames"][place]
-    work = Preparing("notebooks/00_start_here.ipynb", frames.Beside(tmp_path, "../data"), "")
+    work = Preparing("notebooks/00_start_here.ipynb", frames.Beside(tmp_path, "../data"), "", KNOWN)
     work.page(notebook)
     assert work.thin == {"panel": 2}
 
@@ -181,6 +185,17 @@ def test_the_module_of_the_views_becomes_a_script():
 def test_a_link_to_what_the_book_does_not_have_is_its_words(text, becomes):
     known = {"docs/glossary.md", "notebooks/01_linearity.ipynb"}
     assert documents.followed(text, "notebooks/00_start_here.ipynb", known) == becomes
+
+
+@pytest.mark.parametrize("page, becomes", [
+    ('<a href="00_start_here.ipynb">0</a>', '<a href="00_start_here.html">0</a>'),
+    ('<a class="x" href="../docs/glossary.md#kink" rel="y">0</a>',
+     '<a class="x" href="../docs/glossary.html#kink" rel="y">0</a>'),
+    ('<a href="01_linearity.ipynb"><b>1</b></a>, <a href="00_start_here.ipynb">0</a>',
+     '<b>1</b>, <a href="00_start_here.html">0</a>'),
+    ('<a href="https://a.b/c.md">c</a>', '<a href="https://a.b/c.md">c</a>')])
+def test_a_link_that_a_cell_shows_leads_to_a_page(page, becomes):
+    assert documents.followed_in_html(Markup(page), "notebooks/00_start_here.ipynb", KNOWN) == becomes
 
 
 def test_the_glossary_has_every_term_with_its_definition():
@@ -260,6 +275,22 @@ def test_the_site_is_a_book_that_sphinx_makes_from_what_is_prepared(tmp_path):
     for path in made.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="https?:', text), path
+    assert dead_links(made) == []
+
+
+def dead_links(folder):
+    """Links and sources of all pages that lead to no file, or to nothing in a page, and ids that a page has twice."""
+    pages = {path: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in folder.rglob("*.html")
+             if "_static" not in path.parts}
+    ids = {path: [tag["id"] for tag in page.find_all(id=True)] for path, page in pages.items()}
+    dead = [f"{path.name}: {name} twice" for path, names in ids.items() for name in set(names) if names.count(name) > 1]
+    for path, page in pages.items():
+        for tag in page.find_all(["a", "link", "script", "img"]):
+            target, _, part = unquote(tag.get("href") or tag.get("src") or "").partition("#")
+            there = (path.parent / target.partition("?")[0]).resolve() if target else path
+            if ":" not in target and not (there.exists() and (not part or there not in ids or part in ids[there])):
+                dead.append(f"{path.name}: {target}#{part}")
+    return dead
 
 
 def make(folder):

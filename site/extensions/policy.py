@@ -33,6 +33,8 @@ def _finished(app, error):
     if error or app.builder.format != "html":
         return
     for path in Path(app.outdir).rglob("*.html"):
+        if "_static" in path.parts:  # parts of the theme, and no pages
+            continue
         page = path.read_text(encoding="utf-8")
         if (bound := with_policy(page)) != page:
             path.write_text(bound, encoding="utf-8")

@@ -289,6 +289,15 @@ def test_a_kernel_says_nothing_in_the_terminal(tmp_path, capfd):
 
 
 @pytest.mark.slow  # starts a kernel
+def test_code_behind_the_last_cell_is_run_and_not_kept(tmp_path):
+    last = f"open({str(tmp_path / 'seen')!r}, 'w').write(said)"
+    executed = execute(small(tmp_path, "said = 'in the notebook'"), tmp_path / "out.ipynb", timeout=30, last=last)
+    assert (tmp_path / "seen").read_text() == "in the notebook"
+    for notebook in (executed, nbformat.read(tmp_path / "out.ipynb", as_version=4)):
+        assert last not in [cell.source for cell in notebook.cells] and len(notebook.cells) == 2
+
+
+@pytest.mark.slow  # starts a kernel
 def test_a_cell_that_takes_too_long_is_stopped(tmp_path):
     with pytest.raises(Exception, match="(?i)timed? ?out"):
         execute(small(tmp_path, "import time; time.sleep(60)"), tmp_path / "out.ipynb", timeout=2)

@@ -51,12 +51,8 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
         notebook = nbformat.read(executed / one.place, as_version=4)
         up = "../" * one.place.count("/")
         work = Preparing(f"notebooks/{one.place}", Beside(source / "extra/data", f"{up}../data"),
-                         f"{up}../index.html#install")
-        page = work.page(notebook)
-        for cell in page.cells:
-            if cell.cell_type == "markdown":
-                cell.source = documents.followed(cell.source, f"notebooks/{one.place}", known)
-        write(source / f"notebooks/{one.place}", nbformat.writes(page))
+                         f"{up}../index.html#install", known)
+        write(source / f"notebooks/{one.place}", nbformat.writes(work.page(notebook)))
         thin |= {one.stem: work.thin} if work.thin else {}
         panels |= {f"{one.stem}/{panel}" for panel in work.panels}
         if one.stem == FRONT[0]:

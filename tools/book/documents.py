@@ -15,6 +15,7 @@ DOCUMENTS = ("docs/glossary.md", "docs/which-method.md", "CLAIMS.md", "docs/gall
              "docs/larger-vit.md",
              *sorted(f"docs/claims/{path.name}" for path in (chapters.ROOT / "docs/claims").glob("*.md")))
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+_ANCHOR = re.compile(r'<a\b([^>]*\s)href="([^":#]+)(\.ipynb|\.md)((?:#[^"]*)?"[^>]*)>(.*?)</a>', re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _TERM = re.compile(r"^### (.+?)\n\n(.+?)(?=\n\n### |\Z)", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"^!\[.*\]\([^()\s]+\.png\)\n\n\[(.+), cell `([\w-]+)`\]\(where\.md#(\w+)\)$", re.MULTILINE)
@@ -38,10 +39,26 @@ def followed(text: str, place: str, known: Collection[str]) -> str:
     def link(match):
         sign, words, target = match.groups()
         path = target.partition("#")[0]
-        if ":" in path or not path or posixpath.normpath(posixpath.join(posixpath.dirname(place), path)) in known:
+        if ":" in path or not path or _is_there(path, place, known):
             return match[0]
         return words if not sign else ""
     return _LINK.sub(link, text)
+
+
+def followed_in_html(page: Markup, place: str, known: Collection[str]) -> Markup:
+    """What a cell shows, with links to pages of the book in place of those to notebooks and documents; a link to what
+    the book does not have is its words alone."""
+    def link(match):
+        before, path, ending, after, words = match.groups()
+        if not _is_there(f"{path}{ending}", place, known):
+            return words
+        return f'<a{before}href="{path}.html{after}>{words}</a>'
+    return Markup(_ANCHOR.sub(link, page))
+
+
+def _is_there(path, place, known):
+    """Whether the book has what a file of the repository names by a path."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(place), path)) in known
 
 
 def document(text: str, place: str, known: Collection[str]) -> str:

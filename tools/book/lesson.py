@@ -7,10 +7,12 @@ to go on in JupyterLab.
 import copy
 import json
 import re
+from collections.abc import Collection
 
 import nbformat
 from markupsafe import Markup
 
+from tools.book import documents
 from tools.book.frames import Beside, missing
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
@@ -42,14 +44,15 @@ class Preparing:
         place: of the notebook in the repository, "notebooks/deeper/08_paper.ipynb".
         beside: the folder for what lies beside the page.
         install: the address, from the page, of what says how to install.
+        known: places of all files that the book has.
 
     Attributes:
         panels: the names of the page's panels, which are those of their cells; the second of a cell is "cell/2".
         thin: {panel: settings that it has no numbers of}.
     """
 
-    def __init__(self, place: str, beside: Beside, install: str):
-        self.place, self.beside, self.install = place, beside, install
+    def __init__(self, place: str, beside: Beside, install: str, known: Collection[str]):
+        self.place, self.beside, self.install, self.known = place, beside, install, known
         self.stem = place.rpartition("/")[2].removesuffix(".ipynb")
         self.thin: dict[str, int] = {}
         self._states: dict[str, dict] = {}
@@ -65,7 +68,7 @@ class Preparing:
         whole.cells = _as_it_ran(whole.cells)
         for cell in whole.cells:
             if cell.cell_type == "markdown":
-                cell.source = _COMMENT.sub("", cell.source)
+                cell.source = documents.followed(_COMMENT.sub("", cell.source), self.place, self.known)
             else:
                 cell.outputs = [shown for output in cell.outputs if (shown := self._output(cell, output))]
                 cell.metadata["tags"] = [*cell.metadata.get("tags", []), *_folding(cell)]
@@ -77,7 +80,8 @@ class Preparing:
         if not data:
             return output
         state = self._states.get(data.get(_VIEW, {}).get("model_id", ""))
-        page = self.beside.pictures(Markup("".join(data.get("text/html", ""))))
+        page = Markup("".join(data.get("text/html", "")))
+        page = documents.followed_in_html(self.beside.pictures(page), self.place, self.known)
         if _PREDICTION in "".join(data.get("text/plain", "")):  # the panel below asks it
             return None
         if exercise := _CHECK.search(cell.source):
