@@ -225,6 +225,12 @@ def test_the_front_page_maps_the_lessons_with_their_minutes():
     assert "[1 · Are networks linear in their weights?](notebooks/01_linearity.ipynb)" in lessons
 
 
+def test_a_folder_with_other_things_is_no_place_for_the_book(tmp_path):
+    (tmp_path / "data").mkdir()
+    with pytest.raises(ValueError, match="holds other things than a book"):
+        book.build(tmp_path / "source", tmp_path)
+
+
 def test_an_executed_notebook_is_up_to_date_until_its_cells_or_the_profile_change(tmp_path, monkeypatch):
     notebook = nbformat.v4.new_notebook(cells=[code("a", "x = 1"), code("p", "profile = 1")])
     done = nbformat.from_dict({**notebook, "cells": [*notebook.cells, code("i", "", tags=["injected-parameters"])]})
@@ -276,6 +282,10 @@ def test_the_site_is_a_book_that_sphinx_makes_from_what_is_prepared(tmp_path):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="https?:', text), path
     assert dead_links(made) == []
+    (tmp_path / "executed/00_start_here.ipynb").rename(tmp_path / "executed/01_linearity.ipynb")
+    build(tmp_path)
+    assert [path.name for path in (made / "notebooks").iterdir()] == ["01_linearity.html"], "an old page is still there"
+    assert not (made / "data/00_start_here/panel.js").exists() and dead_links(made) == []
 
 
 def dead_links(folder):
@@ -298,6 +308,11 @@ def make(folder):
     notebook = executed()
     (folder / "executed").mkdir()
     nbformat.write(notebook, folder / "executed/00_start_here.ipynb")
+    return build(folder)
+
+
+def build(folder):
+    """The book of the executed notebooks in a folder."""
     source = folder / "book/source"
     assert book.prepare(folder / "executed", source) == {}
     try:

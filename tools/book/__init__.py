@@ -46,7 +46,7 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
     known = {*documents.DOCUMENTS, *(f"notebooks/{one.place}" for one in here),
              *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png"))}
     _settle(source)
-    thin, panels = {}, set()
+    thin, panels, data = {}, set(), {"front.js"}
     for one in here:
         notebook = nbformat.read(executed / one.place, as_version=4)
         up = "../" * one.place.count("/")
@@ -54,11 +54,13 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
                          f"{up}../index.html#install", known)
         write(source / f"notebooks/{one.place}", nbformat.writes(work.page(notebook)))
         thin |= {one.stem: work.thin} if work.thin else {}
+        data |= work.beside.names
         panels |= {f"{one.stem}/{panel}" for panel in work.panels}
         if one.stem == FRONT[0]:
             _front_panel(notebook, source / "extra/data")
     _write_documents(source, known, panels)
-    _forget(source, known)
+    _forget(source / "notebooks", lambda path: f"notebooks/{path}" in known)
+    _forget(source / "extra/data", lambda path: path in data)
     return thin
 
 
@@ -97,10 +99,10 @@ def _write_documents(source, known, panels):
         write(source / template.name.removesuffix(".j2"), documents.written(template, known))
 
 
-def _forget(source, known):
-    """Pages that the book had and has no longer."""
-    for path in (source / "notebooks").rglob("*.ipynb"):
-        if path.relative_to(source).as_posix() not in known:
+def _forget(folder, is_kept):
+    """Delete files that the book had and has no longer; `is_kept` is asked for each by its path from the folder."""
+    for path in list(folder.rglob("*")):
+        if path.is_file() and not is_kept(path.relative_to(folder).as_posix()):
             path.unlink()
 
 
@@ -108,11 +110,21 @@ def build(source: Path, out: Path) -> None:
     """Let Sphinx make the pages; its warnings are errors of the book.
 
     Raises:
-        subprocess.CalledProcessError: a page could not be made.
+        ValueError: the folder holds something else. subprocess.CalledProcessError: a page could not be made.
     """
-    doctrees = source.parent / "doctrees"
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", doctrees, source, out]
+    if out.exists() and any(out.iterdir()) and not (out / ".buildinfo").exists():  # old pages in it are deleted below
+        raise ValueError(f"{out} holds other things than a book: name an empty folder, or one that does not exist")
+    others = _stems(source / "notebooks") != _stems(out / "notebooks")
+    everything = ["-a"] if others else []  # all pages name those before and after them
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", *everything, "-b", "html",
+               "-d", source.parent / "doctrees", source, out]
     subprocess.run([str(part) for part in command], check=True)
+    _forget(out / "notebooks", lambda path: (source / "notebooks" / path).with_suffix(".ipynb").exists())
+    _forget(out / "data", lambda path: (source / "extra/data" / path).exists())
+
+
+def _stems(folder):
+    return {path.relative_to(folder).with_suffix("") for path in folder.rglob("*.*")}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -135,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.as_they_are:
         executing.bring_up_to_date(chosen, options.executed, options.profile)
     start = time.perf_counter()
-    source = options.out.parent / "book/source"
+    source = ROOT / "build/book/source"
     for stem, panels in prepare(options.executed, source).items():
         left_out = ", ".join(f"{name} {count:,}" for name, count in panels.items())
         print(f"{stem}: settings that the page has no numbers of: {left_out}")

@@ -11,7 +11,7 @@ import json
 import math
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from markupsafe import Markup
@@ -46,9 +46,11 @@ class Beside:
     Attributes:
         folder: where the files are written.
         address: of this folder, from the page: "../data".
+        names: of the files that the page needs.
     """
     folder: Path
     address: str
+    names: set[str] = field(default_factory=set)
 
     def panel(self, name: str, state: dict) -> str:
         """Write a panel's state as a script; returns its address.
@@ -58,6 +60,7 @@ class Beside:
             state: of its widget, as an executed notebook keeps it.
         """
         untouched = {**{trait: state.get(trait, "") for trait in _KEPT}, **_UNTOUCHED}
+        self.names.add(f"{name}.js")
         write(self.folder / f"{name}.js", f"weightspace.take({json.dumps(name)}, {json.dumps(packed(untouched))});\n")
         return f"{self.address}/{name}.js"
 
@@ -67,6 +70,7 @@ class Beside:
             width, alt, kind, data = match.groups()
             content = base64.b64decode(data)
             name = f"pictures/{hashlib.sha256(content).hexdigest()[:16]}.{_ENDINGS.get(kind, kind)}"
+            self.names.add(name)
             write(self.folder / name, content)
             room = f'width="{width}" height="{_height(content, int(width))}" ' if width else ""
             return f'{room}{alt or ""}loading="lazy" src="{self.address}/{name}"'
