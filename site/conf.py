@@ -13,7 +13,7 @@ smartquotes = False  # the text has its quotation marks
 locale_dirs = ["locale"]
 gettext_compact = False
 
-extensions = ["myst_nb", "formulas", "glossary_words", "policy"]
+extensions = ["myst_nb", "formulas", "glossary_words", "policy", "tables"]
 exclude_patterns = ["extra", "_static", "locale", "pages"]
 
 # -- notebooks and Markdown --------------------------------------------------------------------------------------------

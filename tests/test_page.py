@@ -12,6 +12,7 @@ def test_numbers_on_a_grid_become_a_table_with_a_dash_where_nothing_was_measured
     assert "<td>0.12</td><td>–</td>" in page.page and "<th>1</th><th>2</th>" in page.page and page.page.endswith("end")
     assert "&lt;a&gt;" in page.page and "<a>" not in page.page
     assert page.text == "<a>: 1 0.12, 2 –\nb: 1 1.00, 2 2.00"
+    assert "<td style='text-align:left'></td><th>1</th>" in grid_table(gaps).page, "an empty corner is no heading"
 
 
 def test_a_table_of_three_dimensions_is_refused():

@@ -118,10 +118,12 @@ def grid_table(values, written: str = "{:.3f}", corner: str = "", **around) -> P
 
 
 def _row(cells, tag, left):
+    """A row; a cell that is empty is no heading, which a screen reader would announce."""
     shown = []
     for place, cell in enumerate(cells):
         style = Markup(" style='text-align:left'") if place < left else ""
-        shown.append(Markup("<{tag}{style}>{cell}</{tag}>").format(tag=tag, style=style, cell=cell))
+        kind = tag if plain(cell) else "td"
+        shown.append(Markup("<{kind}{style}>{cell}</{kind}>").format(kind=kind, style=style, cell=cell))
     return Markup("<tr>{}</tr>").format(Markup("").join(shown))
 
 

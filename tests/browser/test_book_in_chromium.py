@@ -3,6 +3,7 @@ answers a question, looks a word up and searches, and no page asks for anything 
 import re
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from lessons.kit.predict import FOLDED
 from tests.test_book import TOLD, make
@@ -117,6 +118,29 @@ def test_every_page_opens_without_a_complaint_and_fits_on_a_phone(reader, site):
             panel.scroll_into_view_if_needed()
             panel.locator(".view").wait_for()
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), name
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_who_uses_a_keyboard_or_a_screen_reader_is_kept_out_of_nothing(reader, theme):
+    for name in ("index", "lessons", "notebooks/00_start_here", "docs/glossary", "CLAIMS", "search"):
+        page = reader(name)
+        page.emulate_media(color_scheme=theme)
+        for panel in page.locator("[data-panel]").all():
+            panel.scroll_into_view_if_needed()
+            panel.locator(".view").wait_for()
+        page.wait_for_function("(theme) => document.documentElement.dataset.theme === theme", arg=theme)
+        violations = Axe().run(page, options={"preload": False}).response["violations"]  # the policy forbids to preload
+        assert [found["id"] for found in violations] == [], name
+
+
+def test_a_page_could_ask_for_nothing_even_if_it_wanted_to(site):
+    with lab.chromium() as page:
+        refused = []
+        page.on("console", lambda message: refused.append(message.text))
+        page.goto((site / "index.html").as_uri())
+        assert page.evaluate("() => fetch('lessons.html').then(() => 'came', () => 'refused')") == "refused"
+        assert page.evaluate("() => fetch('http://127.0.0.1:9').then(() => 'came', () => 'refused')") == "refused"
+        assert sum("connect-src 'none'" in text for text in refused) == 2
 
 
 def test_the_panels_wear_the_theme_that_the_reader_chooses(reader):
