@@ -269,6 +269,7 @@ def test_a_page_may_run_its_own_scripts_and_ask_for_nothing():
     assert bound.index("Content-Security-Policy") < bound.index("<script") and policy.with_policy(bound) == bound
 
 
+@pytest.mark.slow  # starts Sphinx, twice
 def test_the_site_is_a_book_that_sphinx_makes_from_what_is_prepared(tmp_path):
     """Without a browser: pages are there, with formulas as MathML, words that lead to the glossary, and a policy."""
     pytest.importorskip("sphinx", reason="the book needs Sphinx: make site-environment")
