@@ -128,7 +128,7 @@ def test_a_saved_page_moves_by_key_and_by_drag_without_a_network(name, page, tmp
 
 
 def test_what_a_notebook_keeps_is_shown_where_it_was_saved_at_a_setting_whose_numbers_it_does_not_keep(page):
-    """A page like that of a notebook that is opened again: only the numbers along the slider, for the first chip."""
+    """A page that has, as a notebook that is opened again, only the numbers along the slider, for the first chip."""
     view = two_charts()
     state = {"spec": view.spec, "frames": view.frames, "positions": [3, 1], "guess": None, "shown": False}
     page.goto("about:blank")
@@ -136,12 +136,12 @@ def test_what_a_notebook_keeps_is_shown_where_it_was_saved_at_a_setting_whose_nu
         document.body.innerHTML = "<div id='view'></div>";
         (await import(`data:text/javascript;base64,${module}`)).page(document.querySelector("#view"), state); }""",
                   [base64.b64encode(MODULE.read_bytes()).decode(), state])
-    page.get_by_text("This setting waits for the notebook’s kernel").wait_for()
+    page.get_by_text("This page does not have this setting").wait_for()
     assert page.locator("#view").get_attribute("data-shown") == "0,0"
     page.locator("input[type=range]").focus()
     page.keyboard.press("End")
     assert page.locator("#view").get_attribute("data-shown") == "4,0"
-    assert not page.get_by_text("This setting waits for the notebook’s kernel").count()
+    assert not page.get_by_text("This page does not have this setting").count()
 
 
 def run_in_lab(page, address, name, sources):
