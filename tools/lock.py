@@ -36,9 +36,13 @@ HEADS = {
 
 
 def entries(text: str) -> dict[str, str]:
-    """{name of a package: its lines} of a file with requirements as uv and `write` write it."""
-    starts = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)
-    return {re.match(r"[a-z0-9-]+", start)[0]: start for start in starts if re.match(r"[a-z0-9]", start)}
+    """{name of a package: its lines} of a file with requirements as uv and `write` write it; where versions differ with
+    that of Python, the lines of all of them."""
+    of_packages = {}
+    for start in re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE):
+        if named := re.match(r"[a-z0-9-]+", start):
+            of_packages[named[0]] = of_packages.get(named[0], "") + start
+    return of_packages
 
 
 def compiled(uv: str, known: str, extras: list[str]) -> dict[str, str]:
