@@ -318,7 +318,7 @@ def of_writers(sweep: xarray.Dataset) -> Numbers:
 
 # -- the ledger --------------------------------------------------------------------------------------------------------
 
-THREE, ONE = tuple(range(3)), (0,)  # seeds of what carries verdicts, and of what is shown
+SIX, THREE, ONE = tuple(range(6)), tuple(range(3)), (0,)  # seeds of what carries verdicts, stands beside, is shown
 
 
 def for_ledger(measurement: Experiment, network: str, claims: Callable[[xarray.Dataset], Numbers],
@@ -328,14 +328,14 @@ def for_ledger(measurement: Experiment, network: str, claims: Callable[[xarray.D
 
 
 of_encoder, of_real = partial(for_ledger, network=ENCODER), partial(for_ledger, network=MINILM)
-LEDGER = (of_encoder(merges.EXPERIMENT, claims=of_merges, seeds=THREE),
+LEDGER = (of_encoder(merges.EXPERIMENT, claims=of_merges, seeds=SIX),
           of_encoder(lines.EXPERIMENT, claims=of_lines, seeds=THREE),
           of_encoder(negation.EXPERIMENT, claims=of_negation, seeds=THREE),
           of_encoder(heads.EXPERIMENT, claims=of_heads),
           of_encoder(pretraining.EXPERIMENT, claims=of_pretraining), of_encoder(parts.EXPERIMENT, claims=of_parts),
           of_real(minilm.EXPERIMENT, claims=of_minilm, long=True), of_real(negation.MINILM, claims=of_negation),
           of_real(heads.MINILM, claims=of_heads),
-          for_ledger(texts.EXPERIMENT, TEXTS, of_texts, THREE), for_ledger(negation.TEXTS, TEXTS, of_negation, THREE),
+          for_ledger(texts.EXPERIMENT, TEXTS, of_texts, SIX), for_ledger(negation.TEXTS, TEXTS, of_negation, THREE),
           for_ledger(poets.EXPERIMENT, LETTERS, of_writers, THREE))
 
 
