@@ -104,6 +104,7 @@ def test_from_random_weights_word_vectors_learn_more_and_more_of_it_is_kept():
     alone = [correct(random.sel(trained=trained), "single") for trained in (WORDS, REST)]
     assert is_more(difference(*alone, count))
     assert is_more(more(sweep, "random weights", "cart")) and not more(sweep, "pretrained", "cart").is_news
+    assert all(is_more(more(sweep, "pretrained", method)) for method in ("ties", "task_arithmetic"))
 
 
 def test_the_plain_average_keeps_no_more_from_random_weights():

@@ -420,8 +420,8 @@ def test_the_error_of_a_mean_over_tasks_is_that_of_many_repetitions():
 def test_the_cost_of_choosing_is_drawn_in_points_with_that_of_chance():
     page = costs.costs({60: 0.014, 400: 0.009}, at_random=0.018)._repr_html_()
     assert "60 sentences 1.4, 400 sentences 0.9; a rank at random 1.8" in page
-    assert costs._finding(0.014, 0.018).endswith("hardly better than chance")
-    assert costs._finding(0.005, 0.018).startswith("Choosing is much better than chance")
+    assert costs.finding_of_costs(0.014, 0.018).endswith("only a little better than chance")
+    assert costs.finding_of_costs(0.005, 0.018).startswith("Choosing is better than chance")
 
 
 def test_the_bell_stands_on_the_average_at_both_ends():

@@ -39,9 +39,10 @@ def _draws():
 
 
 # seed, ranks, sentences, draws, sentences of a draw; on the last, no draw chooses the best rank
+_WITHOUT_TIES = ((374, 3, 9, 4, 7), (18, 4, 14, 6, 12), (93, 5, 20, 7, 18), (29593, 4, 15, 5, 8))
+# the first draw is one sentence twice, on which the first two ranks are right
 _TIED = (torch.tensor([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 0]]).double(), torch.tensor([0.5, 0.8, 0.7]).double(),
          torch.tensor([[0, 0], [1, 2], [0, 1]]))
-_WITHOUT_TIES = ((374, 3, 9, 4, 7), (18, 4, 14, 6, 12), (93, 5, 20, 7, 18), (29593, 4, 15, 5, 8))
 
 
 # -- wrong answers with a family likeness ----------------------------------------------------------

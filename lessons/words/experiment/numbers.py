@@ -318,7 +318,7 @@ def of_writers(sweep: xarray.Dataset) -> Numbers:
 
 # -- the ledger --------------------------------------------------------------------------------------------------------
 
-SIX, THREE, ONE = tuple(range(6)), tuple(range(3)), (0,)  # seeds of what carries verdicts, stands beside, is shown
+SIX, THREE, ONE = tuple(range(6)), tuple(range(3)), (0,)  # seeds; what carries a verdict has six
 
 
 def for_ledger(measurement: Experiment, network: str, claims: Callable[[xarray.Dataset], Numbers],

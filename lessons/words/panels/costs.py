@@ -6,13 +6,13 @@ from lessons.kit.plotting import BLUE, GREY, still
 from lessons.kit.sweep import warned
 from lessons.words.experiment import setting
 
-CLOSE = 0.7  # of what a rank at random loses: from here on a choice is called hardly better
+LITTLE = 0.7  # of what a rank at random loses: who loses more chooses only a little better
 
 
-def _finding(lost, at_random):
-    """What choosing on the fewest sentences costs, compared with not choosing at all."""
-    return "On the fewest sentences, choosing is hardly better than chance" if lost > CLOSE * at_random else \
-        "Choosing is much better than chance, also on the fewest sentences"
+def finding_of_costs(lost: float, at_random: float) -> str:
+    """What choosing on the fewest sentences costs, compared with a rank that is drawn at random; both are shares."""
+    return "On the fewest sentences, choosing is only a little better than chance" if lost > LITTLE * at_random else \
+        "Choosing is better than chance, also on the fewest sentences"
 
 
 @still
@@ -32,7 +32,7 @@ def costs(lost: Mapping[int, float], at_random: float):
         ax.annotate(f"{value:.1f}", (place, value), (0, 7), textcoords="offset points", ha="center")
     ax.set_xticks(places, [f"{count:,}" for count in lost])
     ax.set(xlabel="held-out sentences, all tasks together", ylabel="points lost",
-           ylim=(0, 1.25 * max(*points, 100 * at_random)), title=_finding([*lost.values()][0], at_random))
+           ylim=(0, 1.25 * max(*points, 100 * at_random)), title=finding_of_costs([*lost.values()][0], at_random))
     told = ", ".join(f"{count} sentences {value:.1f}" for count, value in zip(lost, points))
     about = f"{warned(setting.source().kind, setting.DATASET)}Computed as the mean over 1,000 draws."
     return plotting.show(fig, f"Points lost: {told}; a rank at random {100 * at_random:.1f}.", about)

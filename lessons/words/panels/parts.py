@@ -61,7 +61,7 @@ def kept_table(sweep: xarray.Dataset, method: str = METHODS[0]) -> Page:
              minus(str(kept(sweep, start, trained, method))))
             for start in names(sweep.start) for trained in names(sweep.trained)]
     after = quiet(said("""{caption} {rests} Accuracy in per cent, mean over tasks, ± one standard error. CART truncates
-                          all matrices here.""",
+                          all matrices here. Pretrained is all sentences, three times.""",
                        caption=caption(sweep), rests=rests_on(sweep)))
     return table(("start", "finetuned", "each alone", f"{title_of(method)} keeps"), rows, after=after, left=2)
 
