@@ -7,8 +7,10 @@ and Lee 2004) is distributed "with permission from the authors"; those of produc
 et al. 2008), qc (Li and Roth 2002) and state_union (C-SPAN) name none. So the files are fetched, and not in this
 repository.
 """
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from data import store
 COMMIT = "5db857e6f7df11eabb5e5665836db9ec8df07e28"
 HOST = f"https://raw.githubusercontent.com/nltk/nltk_data/{COMMIT}/packages/corpora/"
 MOST = 24_000_000  # bytes that the texts of one file may take; the largest takes 8 million
+# what zipfile raises: no archive, encrypted, packed in an unknown way, cut short, or a damaged member of any packing
+DAMAGE = (zipfile.BadZipFile, RuntimeError, EOFError, zlib.error, lzma.LZMAError)
 Labelled = tuple[str, str]  # a sentence, and the name of its class
 
 
@@ -64,7 +68,7 @@ def texts(path: Path, most: int = MOST) -> dict[str, str]:
             if (size := sum(member.file_size for member in members)) > most:
                 raise ValueError(f"its files would take {size:,} bytes, at most {most:,} are read")
             return {member.filename: decoded(archive.read(member)) for member in members}
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, ValueError) as error:
+    except (*DAMAGE, ValueError) as error:
         raise ValueError(f"{path} is not read: {error}. Delete it, and it is fetched again.") from None
 
 

@@ -37,6 +37,7 @@ ALL_CLASSES = sum(map(len, CLASSES.values()))
 PADDING, UNKNOWN, MASK = 0, 1, 2  # numbers that are no words
 _FIRST_WORD = 3
 WORDS = Path(__file__).with_name("words.txt")
+_WORDS_SHA256 = "0e75cc4bae59940013f9ab8a05d32b0b1bace910765c9b8fa065840b7b0443a6"
 MOST_WORDS = 8000  # of a vocabulary, with the three numbers that are no words
 _MOST_PER_OTHER = {"compares": 3}  # sentences of the first class for one of the second, where there are many more
 
@@ -145,7 +146,21 @@ def vocabulary(words: int = 8000) -> dict[str, int]:
 
 @lru_cache(maxsize=1)
 def _listed():
-    return WORDS.read_text(encoding="utf-8").split()
+    """The words of `WORDS`.
+
+    Raises:
+        StoreError: the file is missing or was changed. With other words, sentences would be other numbers.
+    """
+    advice = f"`git checkout data/{WORDS.name}` brings it back"
+    try:
+        content = WORDS.read_bytes()
+    except OSError as error:
+        raise store.StoreError(f"{WORDS} cannot be read: {error.strerror or error}. {advice}") from None
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n")  # a checkout on Windows may write these
+    if hashlib.sha256(text.encode()).hexdigest() != _WORDS_SHA256:
+        raise store.StoreError(f"{WORDS} is not the list of words that the course's encoders were trained with. "
+                               f"{advice}")
+    return text.split()
 
 
 def counted_words() -> list[str]:
@@ -163,7 +178,8 @@ def counted_words() -> list[str]:
 
 
 def write_words() -> None:
-    """Write `WORDS` anew, from the corpora. Networks that were trained with other words cannot read these."""
+    """Write `WORDS` anew, from the corpora. Networks that were trained with other words cannot read these, so a list of
+    others is not read until its digest stands in this module."""
     WORDS.write_text("".join(f"{word}\n" for word in counted_words()), encoding="utf-8")
 
 

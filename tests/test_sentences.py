@@ -90,6 +90,25 @@ def test_the_vocabulary_is_what_the_corpora_have(monkeypatch):
     assert list(sentences.vocabulary()) == sentences.counted_words()
 
 
+@pytest.mark.parametrize("change", [lambda content: content[:-100], lambda content: content + b"one more\n", None])
+def test_a_list_of_other_words_is_not_read_and_said_how_to_bring_it_back(tmp_path, monkeypatch, change):
+    path = tmp_path / "words.txt"
+    if change:
+        path.write_bytes(change(sentences.WORDS.read_bytes()))
+    monkeypatch.setattr(sentences, "WORDS", path)
+    monkeypatch.setattr(sentences, "_listed", sentences._listed.__wrapped__)  # as in a new process
+    with pytest.raises(store.StoreError, match=r"words.txt .*git checkout data/words.txt"):
+        sentences.vocabulary()
+
+
+def test_line_ends_of_windows_are_the_same_words(tmp_path, monkeypatch):
+    known = sentences.vocabulary()
+    (tmp_path / "words.txt").write_bytes(sentences.WORDS.read_bytes().replace(b"\n", b"\r\n"))
+    monkeypatch.setattr(sentences, "WORDS", tmp_path / "words.txt")
+    monkeypatch.setattr(sentences, "_listed", sentences._listed.__wrapped__)
+    assert sentences.vocabulary() == known
+
+
 def test_without_the_corpora_no_words_are_counted_and_the_stand_in_is_read_by_the_same_vocabulary():
     with pytest.raises(ValueError, match="the words are those of the corpora, and .* is missing"):
         sentences.counted_words()
@@ -169,6 +188,18 @@ def test_what_is_no_zip_file_is_named(tmp_path, content):
     (tmp_path / "broken.zip").write_bytes(content)
     with pytest.raises(ValueError, match="broken.zip is not read: .*Delete it"):
         corpora.texts(tmp_path / "broken.zip")
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_a_damaged_member_is_named_with_its_archive(tmp_path, packing):
+    path = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("a.txt", bytes(range(256)) * 20)
+    content = bytearray(path.read_bytes())
+    content[40:60] = b"\xff" * 20
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="damaged.zip is not read: .*Delete it"):
+        corpora.texts(path)
 
 
 def test_a_corpus_without_a_file_that_a_task_needs_is_named(quiet_store, monkeypatch):

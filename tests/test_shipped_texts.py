@@ -1,12 +1,13 @@
 """The networks of chapter 14 that lie in the repository are what their cards say, and can be trained again."""
 import re
+import shutil
 
 import pytest
 import safetensors.torch
 import torch
 
 import data
-from data import sentences
+from data import sentences, store
 from lessons import cast, suites
 from lessons.words import letters, shipped
 from lessons.words.algorithms.letters import generated
@@ -32,6 +33,37 @@ def test_a_network_is_that_of_its_recipe_and_the_zoo_finds_it_without_the_corpor
     kept = safetensors.torch.load_file(folder / "model.safetensors")
     assert all(torch.equal(tensor, kept[key]) for key, tensor in network.state_dict().items())
     assert (folder / "recipe.json").read_text(encoding="utf-8").strip() == NETWORKS[name].to_json()
+
+
+@pytest.fixture
+def damaged(monkeypatch, tmp_path):
+    """(folder, recipe) of a copy of a shipped network, which a test may damage."""
+    shutil.copytree(zoo.CHECKPOINTS / "letters_reviews", tmp_path / "data/checkpoints/letters_reviews")
+    monkeypatch.setattr(zoo, "CHECKPOINTS", tmp_path / "data/checkpoints")
+    zoo.kept_in_the_repository.cache_clear()
+    yield zoo.CHECKPOINTS / "letters_reviews", NETWORKS["letters_reviews"]
+    zoo.kept_in_the_repository.cache_clear()
+
+
+@pytest.mark.parametrize("change, what", [(lambda content: content[:-10], "damaged: not readable"),
+                                          (lambda content: content[:-10] + bytes(10), "damaged: its digest"),
+                                          (None, "missing")])
+def test_a_damaged_network_is_named_and_how_to_bring_it_back(damaged, change, what):
+    folder, recipe = damaged
+    path = folder / "model.safetensors"
+    if change:
+        path.write_bytes(change(path.read_bytes()))
+    else:
+        path.unlink()
+    with pytest.raises(store.StoreError, match=rf"{what}.* `git checkout data/checkpoints/letters_reviews`"):
+        zoo.get(recipe, progress=False)
+
+
+def test_a_recipe_that_is_not_the_model_s_is_said(damaged):
+    folder, _ = damaged
+    (folder / "recipe.json").write_bytes(b'{"seed": 1\xff')
+    with pytest.warns(store.DataWarning, match=r"recipe.json is not the recipe of .*git checkout data/checkpoints/let"):
+        zoo.kept_in_the_repository()
 
 
 def test_on_a_stand_in_finetuning_starts_from_the_same_encoder():

@@ -51,8 +51,9 @@ def test_any_text_has_an_answer(asked, text):
 
 
 def test_more_directions_than_there_are_are_refused(asked):
-    with pytest.raises(ValueError, match="from 0 to 8"):
-        asked("a film", 9, 1.0)
+    for directions in (9, -1, 1.5):
+        with pytest.raises(ValueError, match=f"directions must be a whole number from 0 to 8, not {directions}"):
+            asked("a film", directions, 1.0)
 
 
 def test_what_is_right_adds_up_to_the_accuracies(asked):
@@ -82,7 +83,8 @@ def test_the_hidden_word_is_asked_for_and_not_seen(asked):
 
 @pytest.mark.parametrize("sentence, says", [
     ("a moving film", "around one word"), ("a [moving film]", "around one word"),
-    ("[a] moving [film]", "around one word"), ("a [] film", "around one word"),
+    ("[a] moving [film]", "around one word"), ("a [] film", "around one word"), ("a [film", "around one word"),
+    ("a film]", "around one word"), (None, "around one word"),
     ("word " * 40 + "[film]", "reads 32 words, and 'film' is number 41")])
 def test_a_sentence_in_which_not_one_word_is_hidden_is_refused(asked, sentence, says):
     with pytest.raises(ValueError, match=says):

@@ -1,4 +1,5 @@
 """What chapter 14 measures, on encoders small enough for a test."""
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,9 @@ import torch.nn.functional as F
 
 import data
 from lessons import cast, suites
+from lessons.kit import archive
 from lessons.merging import merge
-from lessons.words import letters
+from lessons.words import experiment, letters
 from lessons.words.experiment import lines, merges, negation, poets, setting
 from toy_models import Architecture, Recipe, TextEncoder, losses, weights, zoo
 
@@ -180,6 +182,33 @@ def test_both_profiles_choose_on_200_sentences_a_task_and_report_on_400(profile)
     settings = setting.PROFILES[profile]
     assert settings.sentences >= 400 and settings.sentences <= data.sentences.TEST // 2
     assert set(settings.tasks) <= set(data.sentences.TASKS)
+
+
+@pytest.fixture
+def announced(monkeypatch, capsys):
+    """What is said of a seed whose recipes the zoo lacks as far as `missing` says so."""
+    def of(missing, measured=False, real=True):
+        monkeypatch.setattr(experiment.experiment, "missing", lambda recipes: [one for one in recipes if missing(one)])
+        monkeypatch.setattr(experiment.experiment, "to_measure", lambda experiments, profile, seed: not measured)
+        if not real:
+            monkeypatch.setattr(archive, "FOLDER", archive.FOLDER / "elsewhere")
+        experiment.announce("quick", 1)
+        return capsys.readouterr().out
+    return of
+
+
+@pytest.mark.parametrize("missing, says", [
+    (lambda recipe: True, r"7 of 7 encoders .* about 990 s"),
+    (lambda recipe: recipe.parent is not None, r"6 of 7 encoders .* about 90 s"),
+    (lambda recipe: False, r"All encoders are there, and are measured: about 30 s")])
+def test_what_is_announced_counts_pretraining_and_measuring(announced, missing, says):
+    told = announced(missing)
+    assert re.search(says, told) and "MiniLM" not in told
+
+
+def test_it_is_announced_where_nothing_is_to_do_and_where_the_measurement_of_minilm_is_missing(announced):
+    assert "opens in seconds" in announced(lambda recipe: False, measured=True)
+    assert "`git checkout data/measured`" in announced(lambda recipe: False, real=False)
 
 
 def test_recipes_are_those_of_the_suite(small):

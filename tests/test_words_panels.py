@@ -424,6 +424,12 @@ def test_the_cost_of_choosing_is_drawn_in_points_with_that_of_chance():
     assert costs.finding_of_costs(0.005, 0.018).startswith("Choosing is better than chance")
 
 
+@pytest.mark.parametrize("draw", [pretraining.pretraining, lambda sweep: pretraining.pretraining(sweep, None),
+                                  forgetting.reading_of_forgetting])
+def test_what_the_repository_lacks_is_said(draw):
+    assert "Measured in profile “full” alone" in repr(draw(None))
+
+
 def test_the_bell_stands_on_the_average_at_both_ends():
     view = bell.bell(merged(), merged(**MINILM))
     ticks = view.charts[0].x.ticks

@@ -6,6 +6,7 @@ and two processes that ask for one model train it once (`data.store.once`).
 import dataclasses
 import hashlib
 import shutil
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -24,18 +25,52 @@ from toy_models.recipe import CONSTANT, Recipe, key_of
 from toy_models.training import train
 
 _AT_ONCE = 4  # more threads would wait for Python's lock, and each holds its training images (188 MB)
+# safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
+_UNREADABLE = (OSError, LookupError, TypeError, ValueError, safetensors.SafetensorError)
 CHECKPOINTS = Path(data.__file__).parent / "checkpoints"  # trained networks that the repository has
 
 
 @lru_cache(maxsize=1)
 def kept_in_the_repository() -> dict[str, Path]:
     """{a recipe's key: its model's file} of the trained networks that lie in `CHECKPOINTS`, each in a folder with its
-    recipe beside it."""
+    recipe beside it. A recipe that is not the one in the model's file is said in a warning."""
     paths = {}
     for path in sorted(CHECKPOINTS.glob("*/recipe.json")):
-        text = path.read_text(encoding="utf-8").strip()
-        paths[key_of(text)] = path.with_name("model.safetensors")
+        text = path.read_bytes().decode("utf-8", "replace").strip()
+        model = path.with_name("model.safetensors")
+        if _recipe_in(model) not in (text, None):
+            warnings.warn(f"{path} is not the recipe of the model beside it, which is not used. "
+                          f"{_brought_back(path.parent)}", store.DataWarning, stacklevel=2)
+        paths[key_of(text)] = model
     return paths
+
+
+def _recipe_in(path):
+    """The recipe that a model's file names; None where it is missing or damaged, which `_shipped` says when it is
+    needed."""
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return (file.metadata() or {}).get("recipe")
+    except _UNREADABLE:
+        return None
+
+
+def _brought_back(folder):
+    return f"`git checkout {folder.relative_to(CHECKPOINTS.parents[1]).as_posix()}` brings the files back."
+
+
+def _shipped(path, recipe):
+    """The recipe's weights from the repository.
+
+    Raises:
+        StoreError: the file is missing or damaged; names it and says what to do.
+    """
+    try:
+        return _read(path, recipe)
+    except (store.Damaged, FileNotFoundError) as error:
+        what = f"damaged: {error}" if isinstance(error, store.Damaged) else "missing"
+        raise store.StoreError(f"{path}, which comes with the course, is {what}. "
+                               f"{_brought_back(path.parent)}") from None
 
 
 def ship(recipe: Recipe, name: str) -> Path:
@@ -141,8 +176,8 @@ def _make(group, bar):
 
 def _get(recipe, device, bar):
     def make():
-        if shipped := _elsewhere(recipe):
-            return _read(shipped, recipe)
+        if path := _elsewhere(recipe):
+            return _shipped(path, recipe)
         start = _start(recipe, device, bar)
         bar.set_description(str(recipe))
         return train(recipe, start, device, on_epoch=bar.update).state_dict()
@@ -219,8 +254,7 @@ def _read(path, recipe):
         with safetensors.safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}
-    # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
-    except (OSError, LookupError, TypeError, ValueError, safetensors.SafetensorError) as error:
+    except _UNREADABLE as error:
         raise store.Damaged(f"not readable: {error}") from None
     if metadata.get("recipe") != recipe.to_json():
         raise store.Damaged("it holds another recipe's model")

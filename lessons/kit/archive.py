@@ -59,7 +59,7 @@ def path_of(name: str, ingredients: dict) -> Path:
 def read(path: Path) -> xarray.Dataset | None:
     """The sweep at this path; None where there is none, inside `anew`, and while sweeps are kept.
 
-    A damaged one is said in a warning and left out: it is measured instead.
+    A damaged one is said in a warning and counts as missing.
     """
     if _anew.get() or os.environ.get(KEEP):
         return None
@@ -68,8 +68,8 @@ def read(path: Path) -> xarray.Dataset | None:
     except FileNotFoundError:
         return None
     except store.Damaged as error:
-        warnings.warn(f"{path} is damaged ({error}); `git checkout data/measured/{path.name}` brings it back. It is "
-                      "measured instead", store.DataWarning, stacklevel=2)
+        warnings.warn(f"{path} is damaged ({error}); `git checkout data/measured/{path.name}` brings it back. Until "
+                      "then it counts as missing", store.DataWarning, stacklevel=2)
         return None
 
 

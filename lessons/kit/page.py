@@ -197,9 +197,9 @@ def preformatted(text: str) -> Page:
 def in_full_alone(draw):
     """Decorator for what only profile "full" measures: draws the sweep or, where there is none, says how to get it."""
     @functools.wraps(draw)
-    def inside(sweep):
+    def inside(sweep, *others, **named):
         if sweep is not None:
-            return draw(sweep)
+            return draw(sweep, *others, **named)
         text = said("""Measured in profile “full” alone, because it trains larger networks for some minutes.
                        Set profile = "full" in the first cell and run the notebook again.""")
         return Page(text, Markup("<p><i>{}</i></p>").format(text))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 import data
+from data.types import checked_whole
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.suites import Loaded
 from lessons.vit.algorithms import matrices
@@ -36,8 +37,7 @@ class Answers:
 
     def _merged(self, directions: int, lam: float) -> TextEncoder:
         width = self.loaded.base["position"].shape[1]
-        if not 0 <= directions <= width:
-            raise ValueError(f"directions must be a whole number from 0 to {width}, not {directions!r}")
+        directions = checked_whole("directions", directions, 0, width)
         if not directions:
             return self.loaded.complete(average(self.loaded.finetuned))
         origin, total = self._spectra.origin, self._total(directions / width)

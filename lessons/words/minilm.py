@@ -9,13 +9,12 @@ import hashlib
 import importlib.util
 import os
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from torch import Tensor
 
-from data import store
+from data import corpora, store
 from lessons.checkpoints import CheckpointError, fetching, opened
 from lessons.checkpoints.known import Remote
 from lessons.checkpoints.opening import header, verify
@@ -167,8 +166,7 @@ def _of_archive(path, remote, advice):
         yield
     except KeyError as error:
         raise CheckpointError(f"{path} holds no {remote.file}. {advice}") from error
-    # encrypted, packed in a way that is not known, damaged, cut short
-    except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+    except (*corpora.DAMAGE, ValueError) as error:
         raise CheckpointError(f"{remote.file} cannot be taken from {path}: {error}. {advice}") from error
 
 

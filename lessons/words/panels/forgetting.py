@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import Page, capital, reading, said
+from lessons.kit.page import Page, capital, in_full_alone, reading, said
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Spots, chips, key, slider, view
 from lessons.words.panels import networks
@@ -96,6 +96,7 @@ def finding_of_taking_away(task: str, mine: tuple[float, float], others: tuple[f
 HALF = 0.5  # of a task vector, which is what the readings take away
 
 
+@in_full_alone
 def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
     """How many tasks lose without half of their task vector, and how many of them alone?
 

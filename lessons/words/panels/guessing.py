@@ -1,4 +1,6 @@
 """Which words the pretrained encoder guesses in the place of a hidden one."""
+import re
+
 import torch
 
 import data
@@ -20,10 +22,10 @@ def likely(loaded: Loaded, sentence: str) -> tuple[str, dict[str, float]]:
     Raises:
         ValueError: not exactly one word is in square brackets, or it is behind the last that the encoder reads.
     """
-    before, _, rest = sentence.partition("[")
-    hidden, _, after = rest.partition("]")
+    brackets = re.fullmatch(r"([^][]*)\[([^][]*)\]([^][]*)", str(sentence))
+    before, hidden, after = brackets.groups() if brackets else ("", "", "")
     read, word = data.sentences.words_of(before), data.sentences.words_of(hidden)
-    if len(word) != 1 or "[" in after or "]" in after:
+    if len(word) != 1:
         raise ValueError(f"put square brackets around one word, as in “a good [film] .”, not {sentence!r:.80}")
     x = data.sentences.numbers([" ".join((*read, *word, after))])
     place = len(read)

@@ -5,7 +5,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE, Difference
-from lessons.kit.page import said
+from lessons.kit.page import in_full_alone, said
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
 from lessons.merging.search import rests_on
@@ -44,6 +44,7 @@ class Kept:
         return "an unknown share" if np.isnan(self.share) else f"{percent(self.share)} (± {percent(self.error)})"
 
 
+@in_full_alone
 @view
 def pretraining(sweep: xarray.Dataset, prediction=None):
     """Left, accuracy of the single networks, of a merge and of the average, against the pretraining of their start,
