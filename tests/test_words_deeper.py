@@ -7,6 +7,7 @@ import pytest
 import xarray
 
 from lessons.kit.noise import WIDE, Difference
+from lessons.words.experiment import longer
 from lessons.words.experiment.heads import LONG, NEW, PROBE, PULLED, SCALED
 from lessons.words.experiment.parts import FROZEN, STARTS
 from lessons.words.experiment.texts import GRIDS, SAID, WAYS, forgetting
@@ -331,6 +332,18 @@ def test_where_it_is_most_ahead_the_vectors_are_compared_with_the_others():
     other = made_merges(0.5).assign(cosine=0.5)
     assert "neither the longest nor the least alike" in repr(papers.reading_of_task_arithmetic(other,
                                                                                               written=written()))
+
+
+def test_minilm_finetuned_longer_has_rows_behind_it():
+    reported = ["average", "task_arithmetic", "ties", "tsv", "cart", "θ₀", "single"]
+    trainings, tasks = list(longer.TRAININGS), ["a", "b"]
+    rows = xarray.Dataset({"test": (("training", "reported", "task"), np.full((3, 7, 2), 0.6)),
+                           "length": (("training", "task"), np.full((3, 2), 0.02)), "cosine": ("training", [0.1] * 3)},
+                          {"training": trainings, "reported": reported, "task": tasks},
+                          made_merges(0.5).attrs)
+    lines = repr(papers.ahead_table(made_merges(0.5), made_merges(0.5), longer=rows)).splitlines()
+    assert [line.partition(":")[0] for line in lines[1:5]] == [
+        "MiniLM", *(f"MiniLM, {training}" for training in trainings[1:]), "own encoder"]
 
 
 def test_every_network_has_a_row_beside_the_published_one():

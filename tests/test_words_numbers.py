@@ -6,7 +6,19 @@ import xarray
 
 import data
 from lessons.kit import claims
-from lessons.words.experiment import heads, lines, merges, minilm, negation, numbers, parts, poets, pretraining, texts
+from lessons.words.experiment import (
+    heads,
+    lines,
+    longer,
+    merges,
+    minilm,
+    negation,
+    numbers,
+    parts,
+    poets,
+    pretraining,
+    texts,
+)
 from lessons.words.experiment.heads import LONG, NEW, PROBE, WHOLE
 from lessons.words.experiment.setting import PROFILES
 
@@ -75,6 +87,7 @@ def swept():
     own, real = PROFILES["full"], minilm.PROFILES["full"]
     methods = {"reported": [*pretraining.SEARCHES, "θ₀", "single"], "task": TASKS}
     rows = {"amount": list(pretraining.AMOUNTS)}
+    trainings = {"training": list(longer.TRAININGS)}
     cells = {"start": list(parts.STARTS), "trained": list(parts.FROZEN)}
     letters = {"text": ("plays", "presidents"), "piece": range(9)}
     return {
@@ -84,6 +97,7 @@ def swept():
                                      **taken(real.taken)).assign_attrs(width=minilm.WIDTH),
         texts.EXPERIMENT.name: of_text(),
         pretraining.EXPERIMENT.name: made(test=rows | methods, length=rows | {"task": TASKS}, cosine=rows),
+        longer.EXPERIMENT.name: made(test=trainings | methods, length=trainings | {"task": TASKS}, cosine=trainings),
         parts.EXPERIMENT.name: made(test=cells | methods, length=cells | {"task": TASKS}, cosine=cells),
         heads.EXPERIMENT.name: of_heads(heads.PROFILES["full"]),
         heads.MINILM.name: of_heads(heads.MINILM_PROFILES["full"]),

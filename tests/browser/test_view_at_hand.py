@@ -117,6 +117,27 @@ def test_a_guess_is_dragged_and_none_can_be_committed_before(page, opened):
     assert page.locator(".line.merged").count() and page.locator(".star").count() == 1
 
 
+def test_a_chart_of_answers_alone_shows_no_scale_before_the_guess(page, opened):
+    guess = predict("How high is it in the middle?")
+    guess.panel_answers(0.9, {"alpha": 0.5})
+    across = Axis("α", 0, 1)
+    asked = Chart(across, SHARE, (Line("both", "merged", "both tasks"), Reference("chance", "chance", "chance"),
+                                  Star("guess", x=(0.5,)), Handle("alpha")))
+    others = [Chart(across, Axis("of both", 0, 0.93), (Line("both", "merged", "both"), Handle("alpha"))),
+              Chart(across, SHARE, (Line("of A", "a", "A"), Line("both", "merged", "both"), Handle("alpha")))]
+    opened(View({"alpha": made().controls["alpha"]}, [asked, *others], lambda alpha: drawn(alpha, "one"),
+                kicker="A test", caption="Made up.", prediction=guess, hides=["both"]))
+
+    def with_numbers(name):
+        axes = page.locator(f"svg.plot .{name}.axis")
+        return [any(axes.nth(place).locator("text").all_text_contents()) for place in range(axes.count())]
+
+    assert (with_numbers("y"), with_numbers("x")) == ([True, False, True], [True] * 3)
+    page.locator("input[type=number]").fill("50")
+    page.get_by_role("button", name="Commit").click()
+    assert with_numbers("y") == [True] * 3
+
+
 SMALL = """() => [...document.querySelector('#view').shadowRoot
     .querySelectorAll('svg.plot text, p, span, button, .words')]
     .filter((node) => node.textContent.trim() && node.getClientRects().length)

@@ -14,7 +14,18 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.sweep import names
 from lessons.merging.search import best
 from lessons.suites import PARTS
-from lessons.words.experiment import heads, lines, merges, minilm, negation, parts, poets, pretraining, texts
+from lessons.words.experiment import (
+    heads,
+    lines,
+    longer,
+    merges,
+    minilm,
+    negation,
+    parts,
+    poets,
+    pretraining,
+    texts,
+)
 from lessons.words.experiment.heads import LONG, NEW, PROBE, PULLED, SCALED, WHOLE
 
 Numbers = dict[str, dict[str, float]]
@@ -109,6 +120,12 @@ def of_parts(sweep: xarray.Dataset) -> Numbers:
     """CART-13: the same methods, from both starts and for every part of the weights that is trained."""
     return {"CART-13": in_rows((f"{start}, {trained}", sweep.sel(start=start, trained=trained))
                                for start in names(sweep.start) for trained in names(sweep.trained))}
+
+
+def of_longer(sweep: xarray.Dataset) -> Numbers:
+    """CART-13: the same methods after every way to finetune."""
+    return {"CART-13": in_rows((f"finetuned for {training}", sweep.sel(training=training))
+                               for training in names(sweep.training))}
 
 
 def in_rows(rows: Iterable[tuple[str, xarray.Dataset]]) -> dict[str, float]:
@@ -333,7 +350,8 @@ LEDGER = (of_encoder(merges.EXPERIMENT, claims=of_merges, seeds=SIX),
           of_encoder(negation.EXPERIMENT, claims=of_negation, seeds=THREE),
           of_encoder(heads.EXPERIMENT, claims=of_heads),
           of_encoder(pretraining.EXPERIMENT, claims=of_pretraining), of_encoder(parts.EXPERIMENT, claims=of_parts),
-          of_real(minilm.EXPERIMENT, claims=of_minilm, long=True), of_real(negation.MINILM, claims=of_negation),
+          of_real(minilm.EXPERIMENT, claims=of_minilm, long=True),
+          of_real(longer.EXPERIMENT, claims=of_longer, long=True), of_real(negation.MINILM, claims=of_negation),
           of_real(heads.MINILM, claims=of_heads),
           for_ledger(texts.EXPERIMENT, TEXTS, of_texts, SIX), for_ledger(negation.TEXTS, TEXTS, of_negation, THREE),
           for_ledger(poets.EXPERIMENT, LETTERS, of_writers, THREE))

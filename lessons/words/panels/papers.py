@@ -55,18 +55,18 @@ class Merged:
 
 
 def merged(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None, starts: xarray.Dataset | None = None,
-           parts: xarray.Dataset | None = None, written: xarray.Dataset | None = None) -> dict[str, Merged]:
+           parts: xarray.Dataset | None = None, written: xarray.Dataset | None = None,
+           longer: xarray.Dataset | None = None) -> dict[str, Merged]:
     """{what it is called: a network}; what is None is left out.
 
     Args:
-        encoder, minilm, starts, parts, written: sweeps of `experiment.merges`, `minilm`, `pretraining`, `parts` and
-            `texts`.
+        encoder, minilm, starts, parts, written, longer: sweeps of `experiment.merges`, `minilm`, `pretraining`,
+            `parts`, `texts` and `longer`, whose first way to finetune is that of `minilm`.
     """
-    rows = {}
-    for name, sweep in (("MiniLM", minilm), ("own encoder", encoder)):
-        if sweep is not None:
-            scores = bell.scores(sweep, bell.curve(sweep, BY_NAME))
-            rows[name] = Merged.of(sweep, scores, networks.sentences(sweep))
+    rows = {} if minilm is None else {"MiniLM": _at_best(minilm)}
+    for training in names(longer.training)[1:] if longer is not None else ():
+        rows[f"MiniLM, {training}"] = _at_place(longer, training=training)
+    rows["own encoder"] = _at_best(encoder)
     for start in names(starts.amount) if starts is not None else ():
         rows[f"own, pretraining {start}"] = _at_place(starts, amount=start)
     for start in names(parts.start) if parts is not None else ():
@@ -78,6 +78,10 @@ def merged(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None, starts
     return rows
 
 
+def _at_best(sweep):
+    return Merged.of(sweep, bell.scores(sweep, bell.curve(sweep, BY_NAME)), networks.sentences(sweep))
+
+
 def _at_place(sweep, **where):
     part = sweep.sel(where)
     accuracies = {name: part.test.sel(reported=name).values for name in names(part.reported)}
@@ -85,18 +89,19 @@ def _at_place(sweep, **where):
 
 
 def ahead_table(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None, starts: xarray.Dataset | None = None,
-                parts: xarray.Dataset | None = None, written: xarray.Dataset | None = None) -> Page:
+                parts: xarray.Dataset | None = None, written: xarray.Dataset | None = None,
+                longer: xarray.Dataset | None = None) -> Page:
     """The average, by how many points every method is above it, and the task vectors' length and cosine, a row for
     each network, behind one of CART's Table 2. The sweeps are those of `merged`; what is None is left out."""
     average = GLUE.mean("average")
     published = [f"{GLUE.mean(_PUBLISHED[name]) - average:+.1f}" if name in _PUBLISHED else "–" for name in SHOWN]
     rows = [(f"RoBERTa on GLUE ({MARK.lower()})", f"{average:.1f}", *published, "–", "–")]
-    for name, network in merged(encoder, minilm, starts, parts, written).items():
+    for name, network in merged(encoder, minilm, starts, parts, written, longer).items():
         leads = [network.above(reported) for reported in SHOWN]
         rows.append((name, f"{100 * network.accuracies['average'].mean():.1f}",
                      *(f"{lead}{'' if lead.is_news else ' (noise)'}" for lead in leads), f"{network.length:.3f}",
                      f"{network.cosine:.3f}"))
-    sweeps = [sweep for sweep in (encoder, minilm, starts, parts, written) if sweep is not None]
+    sweeps = [sweep for sweep in (minilm, longer, encoder, starts, parts, written) if sweep is not None]
     after = quiet(said("""{captions} In per cent and points, means over tasks; after ± one standard error, at most.
                           Every sweep has its own tasks, sizes and grids of λ, so compare within a row.""",
                        captions=" ".join(dict.fromkeys(map(caption, sweeps)))))
@@ -106,10 +111,11 @@ def ahead_table(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None, s
 
 def reading_of_task_arithmetic(encoder: xarray.Dataset, minilm: xarray.Dataset | None = None,
                                starts: xarray.Dataset | None = None, parts: xarray.Dataset | None = None,
-                               written: xarray.Dataset | None = None) -> Page:
+                               written: xarray.Dataset | None = None,
+                               longer: xarray.Dataset | None = None) -> Page:
     """In which of our networks is task arithmetic ahead of the average, and what else is so where it is most ahead? The
     sweeps are those of `merged`."""
-    rows = merged(encoder, minilm, starts, parts, written)
+    rows = merged(encoder, minilm, starts, parts, written, longer)
     leads = {name: network.above(TESTED) for name, network in rows.items()}
     most, least = max(leads, key=lambda name: leads[name].value), min(leads, key=lambda name: leads[name].value)
     count = sum(map(is_more, leads.values()))

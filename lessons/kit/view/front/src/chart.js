@@ -51,13 +51,20 @@ export class Chart {
     return narrow ? 16 : longest ? Math.min(200, Math.max(110, 26 + 7.6 * longest)) : 24;
   }
 
+  // Whether all that this chart shows is an answer.
+  get isAnswer() {
+    const shown = this.marks.filter(({ kind }) => !["handle", "star", "reference"].includes(kind));
+    return shown.length > 0 && shown.every(({ name }) => this.answers.has(name));
+  }
+
   // Lay the axes out for a width; everything that does not move is drawn here. While a guess is asked for, its axis has
-  // room for every guess (a logarithmic one has none for 0) and no map shows its scale: a fitted axis would tell the answer. `asked` is that prediction, or
-  // null.
+  // room for every guess (a logarithmic one has none for 0), and neither a map nor a chart of answers shows its scale:
+  // a fitted axis would tell the answer. `asked` is that prediction, or null.
   lay(width, k, narrow, right = this.margin(narrow), asked = null) {
     const [x, axis] = [this.spec.x, this.spec.y].map((one) => ({ label: "", ...one }));
     const widened = asked && this.guessed && this.guessed.along !== "x";
     const y = widened ? { ...axis, low: axis.kind === "log" && asked.low <= 0 ? axis.low : Math.min(axis.low ?? 0, asked.low), high: Math.max(axis.high ?? 0, asked.high) } : axis;
+    const isMute = asked && !widened && this.isAnswer;
     const map = this.marks.find((mark) => mark.kind === "map");
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
@@ -78,7 +85,8 @@ export class Chart {
       s("text", { class: "name", x: box.left - 14 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
       s("g", { class: "ground" }), s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
     this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map, under) : []));
-    const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
+    const numbersOf = (one, waits) => waits && !one.ticks ? () => "" : texts(one);
+    const below = axisBottom(this.x).tickFormat(numbersOf(x, isMute && !this.hasHandle)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
     x.ticks ? below.tickValues(inside(x, x.ticks.filter(([, text]) => text))) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
     select(this.svg).select(".x.axis").call(below);
     this.thin();
@@ -89,7 +97,7 @@ export class Chart {
       const cells = select(this.svg).select(".y.axis");
       rows.forEach((name, index) => cells.append(() => s("text", { x: -10 * k, y: this.y(index), dy: "0.35em", "text-anchor": "end" }, name)));
     } else {
-      const beside = axisLeft(this.y).tickFormat(texts(y)).tickSizeOuter(0).tickSize(-(width - box.left - box.right)).tickPadding(8 * k);
+      const beside = axisLeft(this.y).tickFormat(numbersOf(y, isMute)).tickSizeOuter(0).tickSize(-(width - box.left - box.right)).tickPadding(8 * k);
       y.ticks ? beside.tickValues(inside(y, y.ticks)) : beside.ticks(tall < 200 ? 3 : 5);
       select(this.svg).select(".y.axis").call(beside);
     }
