@@ -122,6 +122,13 @@ def test_after_the_longest_pretraining_cart_is_more_accurate_than_after_the_shor
     assert is_more(difference(longest, shortest, count))
 
 
+def test_random_weights_are_worse_than_the_most_frequent_answer():
+    sweep, grid = pretraining.EXPERIMENT.archived(), merges.EXPERIMENT.archived()
+    most, count = grid.majority.sel(task=sweep.task).values, networks.sentences(sweep)
+    lead = [difference(most, correct(sweep.isel(amount=place), "θ₀"), count) for place in range(4)]
+    assert [is_more(one) for one in lead] == [True, False, False, False]
+
+
 def test_merged_from_random_weights_encoders_are_no_worse_than_after_pretraining():
     """But for the plain average. Each alone is as good, too, and the start itself is much worse."""
     sweep = pretraining.EXPERIMENT.archived()
