@@ -37,7 +37,8 @@ html_favicon = "_static/icon.svg"
 html_use_index = False
 html_math_renderer = "mathml"
 html_css_files = ["book.css"]
-html_js_files = [("view.js", {"defer": "defer"}), ("glossary.js", {"defer": "defer"}), ("book.js", {"defer": "defer"})]
+html_js_files = [("view.js", {"defer": "defer"}), ("glossary.js", {"defer": "defer"}), ("book.js", {"defer": "defer"}),
+                 ("present.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_search_summary = False  # it would fetch every page that was found

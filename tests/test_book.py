@@ -18,7 +18,7 @@ from lessons.kit.predict import predict, veil
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, View, chips, slider
 from lessons.kit.view.widget import MODULE
 from tools import book
-from tools.book import documents, executing, frames
+from tools.book import documents, executing, frames, plans
 from tools.book.lesson import Preparing, states
 
 ALPHAS = (0.0, 0.5, 1.0)
@@ -54,7 +54,8 @@ def executed():
     cells = [
         nbformat.v4.new_markdown_cell("# 0 · A lesson\n\nThe [midpoint](../docs/glossary.md#midpoint). "
                                       "<!-- holds: CTL-1.barrier --> See [the code](../lessons/kit/page.py)."),
-        nbformat.v4.new_markdown_cell("## A section (5 minutes)\n\nA barrier is $\\max_\\alpha L$. Two barriers."),
+        nbformat.v4.new_markdown_cell("## A section (5 minutes)\n\nA barrier is $\\max_\\alpha L$. Two barriers.",
+                                      id="four-networks"),
         code("parameters", 'profile = "quick"\nseed = 0', tags=["parameters"]),
         code("injected", '# Parameters\nprofile = "full"', tags=["injected-parameters"]),
         code("guess", "guess = predict()\nguess", shown("<lessons.kit.predict.Prediction object at 0x1>", QUESTION)),
@@ -104,6 +105,45 @@ def prepared(tmp_path):
 def html(cell):
     """What a cell shows."""
     return "".join(output.data["text/html"] for output in cell.outputs)
+
+
+def test_a_section_has_the_teacher_s_notes_from_the_plan(tmp_path):
+    steps = [plans.Step(4, "a-point", "panel", "Not here."), plans.Step(8, "four-networks", "panel", "Vote & `move`."),
+             plans.Step(3, "reading", "quiz-0-a", "Ask for *reasons*.")]
+    work = Preparing("notebooks/00_start_here.ipynb", frames.Beside(tmp_path, ""), "", KNOWN, steps)
+    heading = next(cell for cell in work.page(executed()).cells if cell.id == "four-networks")
+    notes = BeautifulSoup(heading.source, "html.parser").find("aside", hidden=True)
+    assert [item.get_text() for item in notes.find_all("li")] == ["8 min Vote & move.", "3 min Ask for reasons."]
+
+
+def test_the_longest_plan_says_in_full_what_it_takes_from_the_shorter_one():
+    text = """## 3 · Three
+| **45 minutes** | cells | what to do |
+|---|---|---|
+| 5 | `a` to `c` | Vote. |
+| 7 | `d` | Read. |
+
+| **90 minutes** | cells | what to do |
+|---|---|---|
+| 9 | `a` to `b` | As above. Then discuss. |
+| 9 | `d` | As above, and exercise 3.1. |
+| 6 | `e` | Close. |
+
+## 4 · Four
+"""
+    assert plans.longest_plan(text, "3") == [
+        plans.Step(9, "a", "b", "Vote. Then discuss."), plans.Step(9, "d", "d", "Read. Exercise 3.1."),
+        plans.Step(6, "e", "e", "Close.")]
+    assert plans.longest_plan(text, "4") == plans.longest_plan(text, "5") == []
+
+
+@pytest.mark.parametrize("lesson", chapters.LESSONS, ids=lambda one: one.stem)
+def test_every_section_of_a_lesson_with_a_step_of_its_plan_has_notes(lesson):
+    plan = plans.longest_plan((chapters.ROOT / "docs/teaching.md").read_text(encoding="utf-8"), lesson.number)
+    ids = [cell.id for cell in nbformat.read(lesson.notebook, as_version=4).cells]
+    assert plan and all({step.first, step.last} <= set(ids) for step in plan)
+    assert all(plans.of_cells(plan, ids, [step.first]) for step in plan)
+    assert not any("As above" in step.todo for step in plan)
 
 
 def test_a_panel_lies_beside_the_page_with_all_its_settings_and_no_guess(prepared):

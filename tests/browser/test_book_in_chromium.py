@@ -107,6 +107,61 @@ def test_formulas_have_the_font_of_the_book(reader):
     assert page.evaluate("() => document.fonts.load('16px \"Weightspace Math\"').then((faces) => faces.length)") == 1
 
 
+@pytest.fixture
+def presented(reader):
+    """(page, what stands on the screen now) of a lesson in front of a class."""
+    page = reader("notebooks/00_start_here")
+    page.get_by_role("link", name="Present this lesson").click()
+    page.get_by_role("region", name="Presentation").wait_for()
+    return page, lambda: page.locator("article :is(h1, h2):visible").all_inner_texts()
+
+
+def test_a_lesson_is_presented_a_section_a_screen_with_notes_and_a_clock(presented):
+    page, headings = presented
+    assert headings() == ["0 · A lesson"] and page.get_by_text("1 of 2").is_visible()
+    page.keyboard.press("ArrowRight")
+    assert headings() == ["0 · A lesson", "A section (5 minutes)"] and page.get_by_text("2 of 2").is_visible()
+    assert page.evaluate("() => parseFloat(getComputedStyle(document.querySelector('article p')).fontSize)") >= 20
+    notes = page.get_by_role("note", name="Notes")
+    assert not notes.is_visible()
+    page.keyboard.press("n")
+    assert "Vote, move α" in notes.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_text("2 of 2").is_visible(), "there is no third"
+    assert re.fullmatch(r"\d+:\d\d", page.locator(".ws-clock").inner_text())
+    page.keyboard.press("Home")
+    for _ in range(9):  # what a presenter's remote sends: down the section, then on
+        page.keyboard.press("PageDown")
+    assert page.get_by_text("2 of 2").is_visible() and page.evaluate("() => scrollY") > 0
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Present this lesson").wait_for()
+    assert page.url.endswith("00_start_here.html#a-section-5-minutes"), "it leaves where it was"
+    assert len(page.locator("article h2").all()) == 1
+
+
+def test_keys_that_a_panel_needs_stay_with_it(presented):
+    page, headings = presented
+    page.keyboard.press("End")
+    view = page.locator("#panel")
+    view.get_by_role("button", name="Just show me").click()
+    view.locator("input[type=range]").focus()
+    before = lab.positions(page, view)
+    page.keyboard.press("ArrowRight")
+    assert lab.positions(page, view) == [before[0] + 1, before[1]] and page.get_by_text("2 of 2").is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_presented_is_usable_by_all(presented, theme):
+    page, _ = presented
+    page.emulate_media(color_scheme=theme)
+    page.wait_for_function("(theme) => document.documentElement.dataset.theme === theme", arg=theme)
+    for _ in range(2):
+        page.keyboard.press("n")
+        violations = Axe().run(page, options={"preload": False}).response["violations"]
+        assert [found["id"] for found in violations] == []
+        page.keyboard.press("ArrowRight")
+
+
 def test_every_page_opens_without_a_complaint_and_fits_on_a_phone(reader, site):
     names = [path.relative_to(site).with_suffix("").as_posix() for path in sorted(site.rglob("*.html"))
              if "_static" not in path.parts]

@@ -21,7 +21,7 @@ import nbformat
 
 from lessons.kit import chapters
 from lessons.kit.view.widget import MODULE
-from tools.book import documents, executing
+from tools.book import documents, executing, plans
 from tools.book.frames import Beside, as_script, write
 from tools.book.lesson import Preparing, states
 
@@ -47,11 +47,13 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
              *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png"))}
     _settle(source)
     thin, panels, data = {}, set(), {"front.js"}
+    teaching = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
     for one in here:
         notebook = nbformat.read(executed / one.place, as_version=4)
         up = "../" * one.place.count("/")
         work = Preparing(f"notebooks/{one.place}", Beside(source / "extra/data", f"{up}../data"),
-                         f"{up}../index.html#install", known)
+                         f"{up}../index.html#install", known,
+                         [] if one.deeper else plans.longest_plan(teaching, one.number))
         write(source / f"notebooks/{one.place}", nbformat.writes(work.page(notebook)))
         thin |= {one.stem: work.thin} if work.thin else {}
         data |= work.beside.names

@@ -7,12 +7,13 @@ to go on in JupyterLab.
 import copy
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import nbformat
 from markupsafe import Markup
 
-from tools.book import documents
+from lessons.kit.page import inline
+from tools.book import documents, plans
 from tools.book.frames import Beside, missing
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
@@ -26,6 +27,9 @@ _ONLY_SHOWS = re.compile(r"(display\(hint|quiz\(|veil\()")  # the reader sees wh
 _PANEL = Markup('<div class="ws-panel" id="{}" data-panel="{}" data-name="{}"></div>')
 _QUIZ = Markup('<div class="ws-quiz" data-quiz="{}"></div>')
 _VEIL = Markup('<div class="ws-veil" data-waits-for="{}">{}</div>')
+_NOTES = Markup('\n\n<aside class="ws-notes" hidden><ul>{}</ul></aside>\n')
+_STEP = Markup("<li><b>{} min</b> {}</li>")
+_SECTION = re.compile(r"#{1,3} ")
 _WITHOUT_SCRIPT = Markup("{}<noscript>{}</noscript>")
 _TRY = Markup('<p class="ws-try"><b>Try it in JupyterLab</b>, which checks your answer: open <code>{}</code> and go to '
               'exercise {}. <a href="{}">How to install</a></p>')
@@ -45,14 +49,17 @@ class Preparing:
         beside: the folder for what lies beside the page.
         install: the address, from the page, of what says how to install.
         known: places of all files that the book has.
+        plan: what a teacher does, for the speaker's notes.
 
     Attributes:
         panels: the names of the page's panels, which are those of their cells; the second of a cell is "cell/2".
         thin: {panel: settings that it has no numbers of}.
     """
 
-    def __init__(self, place: str, beside: Beside, install: str, known: Collection[str]):
+    def __init__(self, place: str, beside: Beside, install: str, known: Collection[str],
+                 plan: Sequence[plans.Step] = ()):
         self.place, self.beside, self.install, self.known = place, beside, install, known
+        self.plan = plan
         self.stem = place.rpartition("/")[2].removesuffix(".ipynb")
         self.thin: dict[str, int] = {}
         self._states: dict[str, dict] = {}
@@ -66,6 +73,11 @@ class Preparing:
         self._states = states(whole)
         whole.metadata.pop("widgets", None)
         whole.cells = _as_it_ran(whole.cells)
+        ids = [cell.id for cell in whole.cells]
+        for heading, section in _sections(whole.cells):
+            if steps := plans.of_cells(self.plan, ids, [cell.id for cell in section]):
+                notes = Markup("").join(_STEP.format(step.minutes, inline(step.todo)) for step in steps)
+                heading.source += str(_NOTES.format(notes))
         for cell in whole.cells:
             if cell.cell_type == "markdown":
                 cell.source = documents.followed(_COMMENT.sub("", cell.source), self.place, self.known)
@@ -111,6 +123,14 @@ class Preparing:
         if left_out := missing(state):
             self.thin[cell] = left_out
         return _PANEL.format(cell, self.beside.panel(f"{self.stem}/{cell}", state), f"{self.stem}/{cell}")
+
+
+def _sections(cells):
+    """(the cell with the heading, all cells up to the next heading) of each section."""
+    starts = [place for place, cell in enumerate(cells)
+              if cell.cell_type == "markdown" and _SECTION.match(cell.source)]
+    for start, end in zip(starts, [*starts[1:], len(cells)]):
+        yield cells[start], cells[start:end]
 
 
 def _as_it_ran(cells):
