@@ -15,13 +15,14 @@ READY := $(VENV)/.ready
 READY_FOR_SITE := $(VENV)/.ready-for-site
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab site test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides handouts questions bench screenshots lock environment site-environment test-environment clean
+.PHONY: help lab site release test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides handouts questions bench screenshots lock environment site-environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
 define HELP
 make lab          open the course in JupyterLab (the default)
 make site         write the book to build/site: all chapters as web pages whose sliders move without Jupyter
+make release      write an archive for a class room without a network to build/release: course, book, packages
 make notebooks    run all chapters and write them as pages to build/notebooks
 make quick        the tests that take no training: a minute
 make test         all tests: notebooks, JupyterLab in Chromium
@@ -107,6 +108,9 @@ quick: test-environment
 # Notebooks that were not executed yet are executed now, in full, with what data/measured has; SITE="08_cart --profile quick".
 site: site-environment
 	$(RUN) -m tools.book $(SITE)
+
+release: site
+	$(RUN) -m tools.release $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
 
 notebooks: environment
 	$(RUN) -m lessons.kit.notebooks
