@@ -1,14 +1,18 @@
 """The archive for class rooms without a network: what is in it, and that it installs with no index."""
 
 import hashlib
+import importlib.util
 import json
 import platform
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 
 import pytest
 
+from lessons.kit.chapters import ROOT
 from tools import release
 from tools.release import BOOK, INSTALL, MADE_FOR, WHEELS
 
@@ -144,3 +148,18 @@ def test_what_git_does_not_track_or_what_was_changed_makes_no_release(tmp_path, 
 
 def test_the_courses_own_name_and_version():
     assert release.version() == __import__("importlib.metadata").metadata.version("weightspace")
+
+
+def test_the_container_is_made_of_what_is_there():
+    folder = ROOT / ".devcontainer"
+    described = json.loads((folder / "devcontainer.json").read_text(encoding="utf-8"))["build"]
+    dockerfile = (folder / described["dockerfile"]).resolve()
+    assert dockerfile == ROOT / ".binder/Dockerfile" and (folder / described["context"]).resolve() == ROOT
+    text = dockerfile.read_text(encoding="utf-8")
+    python = re.search(r"^FROM python:(\d+)\.(\d+)", text, re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f">={python[1]}.{python[2]}" >= project["requires-python"]
+    target = re.search(r"^RUN make ([\w-]+) ", text, re.MULTILINE)[1]
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    command = json.loads(re.search(r"^CMD (.+)$", text, re.MULTILINE)[1])
+    assert command[:2] == ["python", "-m"] and importlib.util.find_spec(command[2])
