@@ -146,6 +146,16 @@ def test_every_section_of_a_lesson_with_a_step_of_its_plan_has_notes(lesson):
     assert not any("As above" in step.todo for step in plan)
 
 
+def test_the_page_of_sources_has_each_lesson_s_own_with_links_from_the_root():
+    deeper = chapters.chapter("09_theorems")
+    texts = ["## A section\n\nNo source.", "**Where it comes from.** See [lesson 0](../00_start_here.ipynb), "
+             "[x](https://a.b) and [code](../../lessons/kit/page.py). <!-- holds: CTL-1.barrier -->\n\n**Next:** no."]
+    page = documents.literature([(deeper, texts), (chapters.chapter("10_growing"), ["nothing"])], KNOWN)
+    assert "[arXiv 2402.03660](https://arxiv.org/abs/2402.03660)" in page
+    assert page.endswith(f"### [Deeper 9 · {deeper.title}](notebooks/deeper/09_theorems.ipynb)\n\n**Where it comes "
+                         "from.** See [lesson 0](notebooks/00_start_here.ipynb), [x](https://a.b) and code.\n")
+
+
 def test_a_panel_lies_beside_the_page_with_all_its_settings_and_no_guess(prepared):
     cells, folder = prepared
     here = 'id="panel" data-panel="../data/00_start_here/panel.js" data-name="00_start_here/panel"'

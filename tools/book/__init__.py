@@ -46,10 +46,11 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
     known = {*documents.DOCUMENTS, *(f"notebooks/{one.place}" for one in here),
              *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png"))}
     _settle(source)
-    thin, panels, data = {}, set(), {"front.js"}
+    thin, panels, data, texts = {}, set(), {"front.js"}, []
     teaching = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
     for one in here:
         notebook = nbformat.read(executed / one.place, as_version=4)
+        texts.append((one, [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]))
         up = "../" * one.place.count("/")
         work = Preparing(f"notebooks/{one.place}", Beside(source / "extra/data", f"{up}../data"),
                          f"{up}../index.html#install", known,
@@ -61,6 +62,7 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
         if one.stem == FRONT[0]:
             _front_panel(notebook, source / "extra/data")
     _write_documents(source, known, panels)
+    write(source / "literature.md", documents.literature(texts, known))
     _forget(source / "notebooks", lambda path: f"notebooks/{path}" in known)
     _forget(source / "extra/data", lambda path: path in data)
     return thin

@@ -1,7 +1,7 @@
 """Pages of the book that are no notebooks: documents of the repository, the glossary, the front page, the map."""
 import posixpath
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -25,6 +25,7 @@ _MOVING = Markup("""\
 data-name="{stem}/{cell}"></div>
 <p><a href="../notebooks/{place}.html#{cell}">{title}, in its lesson</a></p>
 ```""")
+_FROM = ("**Where it comes from", "**Literature")  # how a paragraph on sources begins
 _PLAIN_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
@@ -86,6 +87,36 @@ def gallery(text: str, panels: Collection[str]) -> str:
         place = chapters.chapter(stem).place.removesuffix(".ipynb")
         return str(_MOVING.format(stem=stem, cell=cell, title=title, place=place))
     return _PICTURE.sub(moving, text)
+
+
+def literature(lessons: Iterable[tuple[chapters.Chapter, Sequence[str]]], known: Collection[str]) -> str:
+    """The page of sources: the five that the course teaches, then what each lesson says of where its matter comes from.
+
+    Args:
+        lessons: each with the texts of its cells.
+        known: places of all files that the book has.
+    """
+    sources = (chapters.ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Sources\n")[2]
+    parts = [f"# Literature\n\n## The five sources\n\n{followed(sources.strip(), 'README.md', known)}",
+             "## Lesson by lesson"]
+    for one, texts in lessons:
+        place = f"notebooks/{one.place}"
+        said = [_COMMENT.sub("", part).strip() for text in texts for part in text.split("\n\n")
+                if part.startswith(_FROM)]
+        if said:
+            parts += [f"### [{'Deeper ' if one.deeper else ''}{one.number} · {one.title}]({place})",
+                      *(_from_root(followed(part, place, known), place) for part in said)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _from_root(text, place):
+    """Markdown of a file, whose links to other files are from the root of the repository."""
+    def link(match):
+        sign, words, target = match.groups()
+        if ":" in target or target.startswith("#"):
+            return match[0]
+        return f"{sign}[{words}]({posixpath.normpath(posixpath.join(posixpath.dirname(place), target))})"
+    return _LINK.sub(link, text)
 
 
 def slug(heading: str) -> str:
