@@ -1,9 +1,12 @@
 """What chapter 14 says of encoders of text, on the sweeps that the repository has (profile full, seed 0)."""
+import itertools
+
 import numpy as np
 import pytest
 
+from lessons.kit.noise import Difference
 from lessons.lines.panels import CLOSE
-from lessons.words.experiment import heads, lines, merges, minilm, numbers, parts, poets, pretraining, texts
+from lessons.words.experiment import heads, lines, longer, merges, minilm, numbers, parts, poets, pretraining, texts
 from lessons.words.experiment.numbers import last_block, over_own
 from lessons.words.panels import networks, pulls
 from lessons.words.panels.bell import HELD_OUT, curve
@@ -120,6 +123,19 @@ def test_after_the_longest_pretraining_cart_is_more_accurate_than_after_the_shor
     count = networks.sentences(sweep)
     shortest, longest = (correct(sweep.isel(amount=place), "cart") for place in (1, -1))  # 0 is none
     assert is_more(difference(longest, shortest, count))
+
+
+def test_longer_task_vectors_do_not_put_task_arithmetic_ahead_on_minilm():
+    sweep = longer.EXPERIMENT.archived()
+    lengths, count = sweep.length.mean("task").values, networks.sentences(sweep)
+    assert lengths[1] > 1.5 * lengths[0] and lengths[2] > 3 * lengths[0]
+    leads = {name: [difference(correct(part, name), correct(part, "average"), count)
+                    for part in (sweep.isel(training=place) for place in range(3))]
+             for name in ("task_arithmetic", "ties", "cart")}
+    assert not any(lead.is_news for name in ("task_arithmetic", "ties") for lead in leads[name])
+    assert all(map(is_more, leads["cart"]))
+    assert not any(Difference(one.value - other.value, np.hypot(one.error, other.error)).is_news
+                   for one, other in itertools.combinations(leads["cart"], 2)), "its lead is about the same"
 
 
 def test_random_weights_are_worse_than_the_most_frequent_answer():
