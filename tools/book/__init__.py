@@ -27,8 +27,9 @@ from tools.book.lesson import Preparing, states
 
 ROOT = chapters.ROOT
 SITE = ROOT / "site"
-# the panel of the front page, by its notebook and cell; where it stands first, at network B of one pretrained start
-FRONT, FRONT_AT = ("00_start_here", "panel"), {"alpha": 0, "start": 0}
+# the panel of the front page, by its notebook and cell; where it stands first, at network A of one pretrained start,
+# where the values beside the lines are those of their ends; how high its charts are, so that its slider is in sight
+FRONT, FRONT_AT, FRONT_HEIGHT = ("00_start_here", "panel"), {"alpha": -1, "start": 0}, 270
 FRONT_SAYS = "Two small networks, each of which learned to tell the arms of a spiral apart"
 
 
@@ -88,8 +89,10 @@ def _front_panel(notebook, folder):
     cell = next(cell for cell in notebook.cells if cell.id == FRONT[1])
     state = states(notebook)[cell.outputs[0].data["application/vnd.jupyter.widget-view+json"]["model_id"]]
     spec = {**{name: value for name, value in state["spec"].items() if name != "prediction"},
-            "hides": [], "tries": [], "kicker": FRONT_SAYS}
-    positions = [FRONT_AT.get(control["name"], place) for control, place in zip(spec["controls"], state["positions"])]
+            "hides": [], "tries": [], "kicker": FRONT_SAYS,
+            "charts": [chart | {"height": FRONT_HEIGHT} for chart in state["spec"]["charts"]]}
+    positions = [FRONT_AT[control["name"]] % len(control["texts"]) if control["name"] in FRONT_AT else place
+                 for control, place in zip(spec["controls"], state["positions"])]
     Beside(folder, "data").panel("front", {**state, "spec": spec, "positions": positions})
 
 
