@@ -362,12 +362,30 @@ def make(folder):
     return build(folder)
 
 
-def build(folder):
+def build(folder, language=""):
     """The book of the executed notebooks in a folder."""
-    source = folder / "book/source"
+    source, out = folder / "book/source", folder / f"site{language}"
     assert book.prepare(folder / "executed", source) == {}
     try:
-        book.build(source, folder / "site")
+        book.build(source, out, language)
     except subprocess.CalledProcessError as error:
         pytest.fail(f"Sphinx: {error}")
-    return folder / "site"
+    return out
+
+
+# -- other languages ---------------------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(not importlib.util.find_spec("sphinx"), reason="the book needs Sphinx: make site-environment")
+@pytest.mark.slow  # Sphinx builds a book
+def test_a_translated_page_is_in_its_language_and_every_sentence_of_it_is_still_there(tmp_path):
+    (tmp_path / "executed").mkdir()
+    nbformat.write(executed(), tmp_path / "executed/00_start_here.ipynb")
+    page = (build(tmp_path, "de") / "index.html").read_text(encoding="utf-8")
+    translated = (book.SITE / "locale/de/LC_MESSAGES/index.po").read_text(encoding="utf-8")
+    sentences = re.findall(r'^msgid "(.+)"\nmsgstr "(.+)"$', translated, re.MULTILINE)
+    source = " ".join((tmp_path / "book/source/index.md").read_text(encoding="utf-8").split())
+    shown = " ".join(BeautifulSoup(page, "html.parser").get_text().split())
+    for english, german in sentences:
+        assert english in source, "it was changed since it was translated"
+        assert re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", german) in shown
+    assert 'lang="de"' in page and len(sentences) > 12

@@ -113,8 +113,13 @@ def _forget(folder, is_kept):
             path.unlink()
 
 
-def build(source: Path, out: Path) -> None:
+def build(source: Path, out: Path, language: str = "") -> None:
     """Let Sphinx make the pages; its warnings are errors of the book.
+
+    Args:
+        source: what `prepare` wrote.
+        out: the folder for the pages.
+        language: of `site/locale`, in which sentences stand that are translated; "" for English.
 
     Raises:
         ValueError: the folder holds something else. subprocess.CalledProcessError: a page could not be made.
@@ -123,11 +128,17 @@ def build(source: Path, out: Path) -> None:
         raise ValueError(f"{out} holds other things than a book: name an empty folder, or one that does not exist")
     others = _stems(source / "notebooks") != _stems(out / "notebooks")
     everything = ["-a"] if others else []  # all pages name those before and after them
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", *everything, "-b", "html",
-               "-d", source.parent / "doctrees", source, out]
+    translated = ["-D", f"language={language}"] if language else []
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", *everything, *translated, "-b", "html",
+               "-d", source.parent / f"doctrees{language}", source, out]
     subprocess.run([str(part) for part in command], check=True)
     _forget(out / "notebooks", lambda path: (source / "notebooks" / path).with_suffix(".ipynb").exists())
     _forget(out / "data", lambda path: (source / "extra/data" / path).exists())
+
+
+def languages() -> list[str]:
+    """Those into which some of the book is translated."""
+    return sorted(path.name for path in (SITE / "locale").iterdir())
 
 
 def _stems(folder):
@@ -143,6 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build/site", help="the folder (default: build/site)")
     parser.add_argument("--profile", default="full", choices=executing.PROFILES,
                         help="of notebooks that are executed now (default: full, from data/measured)")
+    parser.add_argument("--language", default="", choices=languages(), help="of what site/locale has translated")
     parser.add_argument("--as-they-are", action="store_true", help="execute nothing; take the notebooks that are there")
     options = parser.parse_args(arguments)
     if not importlib.util.find_spec("sphinx"):
@@ -159,7 +171,7 @@ def main(arguments: list[str] | None = None) -> int:
         left_out = ", ".join(f"{name} {count:,}" for name, count in panels.items())
         print(f"{stem}: settings that the page has no numbers of: {left_out}")
     prepared = time.perf_counter()
-    build(source, options.out)
+    build(source, options.out, options.language)
     print(f"{options.out / 'index.html'}: prepared in {prepared - start:.0f} s, made in "
           f"{time.perf_counter() - prepared:.0f} s")
     return 0
