@@ -25,7 +25,7 @@ nb_mime_priority_overrides = [("html", "text/html", 0)]
 myst_enable_extensions = ["amsmath", "attrs_block", "dollarmath"]
 myst_update_mathjax = False
 myst_heading_anchors = 4
-myst_heading_slug_func = "formulas.slug"
+myst_heading_slug_func = "lessons.kit.page.slug"
 myst_links_external_new_tab = False
 
 # -- pages -------------------------------------------------------------------------------------------------------------

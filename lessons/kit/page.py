@@ -55,6 +55,11 @@ def bold(text: object) -> Markup:
 _INLINE = re.compile(r"`([^`]+)`|\$([^$]+)\$|\*\*(.+?)\*\*|\*([^*]+)\*")  # code, a formula, bold, italics
 
 
+def slug(heading: str) -> str:
+    """What a link names a heading by, as in JupyterLab: its words with hyphens between them."""
+    return heading.replace(" ", "-")
+
+
 def inline(text: str) -> Markup:
     """A line of Markdown as HTML: **bold**, *italics*, `code` and $formulas$, which become MathML. All else is escaped.
 

@@ -4,11 +4,6 @@ from docutils import nodes
 from lessons.kit.formulas import mathml
 
 
-def slug(heading):
-    """What a link names a heading by, as in JupyterLab: its words with hyphens between them."""
-    return heading.replace(" ", "-")
-
-
 def _inline(self, node):
     self.body.append(mathml(node.astext()))
     raise nodes.SkipNode

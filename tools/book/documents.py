@@ -8,7 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from lessons.kit import chapters
-from lessons.kit.page import inline
+from lessons.kit.page import inline, slug
 
 # in the order in which the book's menu has them
 DOCUMENTS = ("docs/glossary.md", "docs/which-method.md", "CLAIMS.md", "docs/gallery.md", "docs/teaching.md",
@@ -117,11 +117,6 @@ def _from_root(text, place):
             return match[0]
         return f"{sign}[{words}]({posixpath.normpath(posixpath.join(posixpath.dirname(place), target))})"
     return _LINK.sub(link, text)
-
-
-def slug(heading: str) -> str:
-    """What a link names a heading by, as in JupyterLab: its words with hyphens between them."""
-    return heading.replace(" ", "-")
 
 
 def terms(glossary: str) -> dict[str, dict[str, str]]:
