@@ -191,7 +191,7 @@ def gallery() -> str:
              "link to the section of [Where every picture comes from](where.md) that names the functions behind it."]
     for chapter in CHAPTERS:
         if chapter.pictures:
-            lines += ["", f"## [{chapter.place}](../notebooks/{chapter.place})"]
+            lines += ["", f"## [{chapter.number} · {chapter.title}](../notebooks/{chapter.place})"]
         for name, drawing in where.pictured(chapter).items():
             behind = f"{where.kicker(drawing.draws)}, cell `{drawing.cell}`"
             lines += ["", PICTURES[name].shows, "", f"![{_in_markdown(said(name))}]({name}.png)", "",
