@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+import os
 import platform
 import re
 import subprocess
@@ -66,7 +67,8 @@ def made(tmp_path, monkeypatch):
 
 def install(folder):
     """What install.py says there, and whether it ended well. An index that pip would ask is not one."""
-    blocked = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": "/dev/null", "PATH": ""}
+    blocked = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull, "PATH": "",
+               "HOME": str(folder)}
     run = subprocess.run([sys.executable, folder / INSTALL], env=blocked, capture_output=True, text=True, cwd="/")
     return run.stdout + run.stderr, run.returncode == 0
 
@@ -148,6 +150,25 @@ def test_what_git_does_not_track_or_what_was_changed_makes_no_release(tmp_path, 
 
 def test_the_courses_own_name_and_version():
     assert release.version() == __import__("importlib.metadata").metadata.version("weightspace")
+
+
+@pytest.mark.release
+@pytest.mark.slow  # downloads 350 MB and installs them: two minutes
+def test_the_real_archive_installs_and_runs_lesson_0(tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/index.html").write_text("<p>the book</p>")
+    assert release.main(["--out", str(tmp_path), "--book", str(tmp_path / "site")]) == 0
+    path, = tmp_path.glob("*.zip")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / path.stem
+    told, is_done = install(folder)
+    assert is_done, told
+    python = folder / ".venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    offline = {"WEIGHTSPACE_OFFLINE": "1", "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    subprocess.run([python, "-m", "lessons.kit.notebooks", "00_start_here", "--out", tmp_path / "out"], cwd=folder,
+                   env=offline, check=True)
+    assert (tmp_path / "out/notebooks/00_start_here.html").exists()
 
 
 def test_the_container_is_made_of_what_is_there():
