@@ -136,6 +136,8 @@ def test_longer_task_vectors_do_not_put_task_arithmetic_ahead_on_minilm():
     assert all(map(is_more, leads["cart"]))
     assert not any(Difference(one.value - other.value, np.hypot(one.error, other.error)).is_news
                    for one, other in itertools.combinations(leads["cart"], 2)), "its lead is about the same"
+    alone = [correct(sweep.isel(training=place), "single") for place in (0, 2)]
+    assert is_more(difference(*alone, count)), "in larger steps the networks alone are no worse"
 
 
 def test_random_weights_are_worse_than_the_most_frequent_answer():

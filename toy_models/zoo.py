@@ -38,10 +38,11 @@ def kept_in_the_repository() -> dict[str, Path]:
     for path in sorted(CHECKPOINTS.glob("*/recipe.json")):
         text = path.read_bytes().decode("utf-8", "replace").strip()
         model = path.with_name("model.safetensors")
-        if _recipe_in(model) not in (text, None):
+        if _recipe_in(model) in (text, None):
+            paths[key_of(text)] = model
+        else:
             warnings.warn(f"{path} is not the recipe of the model beside it, which is not used. "
                           f"{_brought_back(path.parent)}", store.DataWarning, stacklevel=2)
-        paths[key_of(text)] = model
     return paths
 
 

@@ -15,7 +15,7 @@ from tools import lab
 pytest.importorskip("sphinx", reason="the book needs Sphinx: make site-environment")
 pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
-NAMES = ("base", "one", "two", "three")
+NAMES = ("base", "one", "two", "three", "four")
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def choose(page, base, *tuned):
     return page.locator("[data-says]").inner_text()
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("method, settings", [("average", {}), ("task_arithmetic", {"scale": 0.7}),
                                               ("ties", {"scale": 1.35, "density": 0.3})])
 def test_a_merge_is_that_of_python_to_the_last_bit(reader, files, tmp_path, method, settings, count):
