@@ -18,7 +18,7 @@ from lessons.kit.predict import predict, veil
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, View, chips, slider
 from lessons.kit.view.widget import MODULE
 from tools import book
-from tools.book import documents, executing, frames, plans
+from tools.book import documents, executing, frames, kernel, plans
 from tools.book.lesson import Preparing, states
 
 ALPHAS = (0.0, 0.5, 1.0)
@@ -319,6 +319,16 @@ def test_a_page_may_run_its_own_scripts_and_ask_for_nothing():
     assert bound.index("Content-Security-Policy") < bound.index("<script") and policy.with_policy(bound) == bound
 
 
+def test_only_a_page_that_computes_may_compile_webassembly():
+    bound = loaded("policy").with_policy('<head><meta charset="utf-8"><script src="_static/kernel.js"></script></head>')
+    assert "script-src 'self' file: 'wasm-unsafe-eval'" in bound
+
+
+def test_the_arithmetic_of_the_pages_is_compiled_from_its_source():
+    pytest.importorskip("wasmtime", reason="the compiler is one of the packages for tests")
+    assert kernel.kept() == kernel.compiled(), "run python -m tools.book.kernel"
+
+
 @pytest.mark.slow  # starts Sphinx, twice
 def test_the_site_is_a_book_that_sphinx_makes_from_what_is_prepared(tmp_path):
     """Without a browser: pages are there, with formulas as MathML, words that lead to the glossary, and a policy."""
@@ -354,18 +364,18 @@ def dead_links(folder):
     return dead
 
 
-def make(folder):
-    """A book of one lesson that was made up."""
+def make(folder, made=None):
+    """A book of one lesson that was made up, and of networks that a page computes."""
     notebook = executed()
     (folder / "executed").mkdir()
     nbformat.write(notebook, folder / "executed/00_start_here.ipynb")
-    return build(folder)
+    return build(folder, made=made)
 
 
-def build(folder, language=""):
+def build(folder, language="", made=None):
     """The book of the executed notebooks in a folder."""
     source, out = folder / "book/source", folder / f"site{language}"
-    assert book.prepare(folder / "executed", source) == {}
+    assert book.prepare(folder / "executed", source, made) == {}
     try:
         book.build(source, out, language)
     except subprocess.CalledProcessError as error:

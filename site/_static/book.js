@@ -23,12 +23,14 @@
     return JSON.parse(await new Response(stream).text());
   }
 
+  weightspace.beside = async (name, address) => unpacked(await load(name, address));
+
   async function show(host) {
     const { panel, name } = host.dataset;
     if (host.dataset.begun) return;
     host.dataset.begun = "";
     try {
-      const state = await unpacked(await load(name, panel));
+      const state = await weightspace.beside(name, panel);
       if ("open" in host.dataset) { // in the gallery nothing is asked
         delete state.spec.prediction;
         state.spec.hides = [];

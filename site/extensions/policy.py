@@ -7,6 +7,7 @@ from pathlib import Path
 
 _SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)[^>]*>(.*?)</script>", re.DOTALL)
 _CHARSET = re.compile(r"<meta charset=[^>]*>", re.IGNORECASE)
+_COMPILES = "_static/kernel.js"  # a page with this script runs WebAssembly, which the script holds
 _MARK = 'http-equiv="Content-Security-Policy"'
 
 
@@ -15,7 +16,8 @@ def policy(page):
     too; on a web server it allows nothing."""
     digests = [base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
                for script in _SCRIPT.findall(page)]
-    scripts = " ".join(["'self'", "file:", *(f"'sha256-{digest}'" for digest in dict.fromkeys(digests))])
+    compiles = ["'wasm-unsafe-eval'"] if _COMPILES in page else []
+    scripts = " ".join(["'self'", "file:", *compiles, *(f"'sha256-{digest}'" for digest in dict.fromkeys(digests))])
     return "; ".join(["default-src 'none'", f"script-src {scripts}", "style-src 'self' file: 'unsafe-inline'",
                       "img-src 'self' file: data:", "font-src 'self' file: data:", "connect-src 'none'",
                       "form-action 'self' file:", "base-uri 'none'"])

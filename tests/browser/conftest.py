@@ -1,9 +1,45 @@
-"""One JupyterLab and one browser for all chapters, or one of each in every process."""
+"""One JupyterLab and one browser for all chapters, and one book, or one of each in every process."""
 import pytest
+import torch
 
 from lessons.kit import chapters
 from lessons.kit.notebooks import CHAPTERS
+from tests.test_book import make
 from tools import lab
+from tools.book import desks
+from toy_models import MLP
+
+ANGLES = (0.0, 22.5, 90.0)
+HIDDEN, IMAGES = 340, 8
+
+
+@pytest.fixture(scope="session")
+def networks():
+    """{name: what `tools.book.desks` makes a desk of} of networks with random weights, on random images."""
+    draw = torch.Generator().manual_seed(0)
+
+    def states(widths, count):
+        sizes = {key: tensor.shape for key, tensor in MLP(widths).state_dict().items()}
+        base, *steps = [{key: torch.randn(size, generator=draw) for key, size in sizes.items()}
+                        for _ in range(count + 1)]
+        return [{key: 0.1 * base[key] for key in sizes}] + [
+            {key: 0.1 * base[key] + 0.05 * step[key] for key in sizes} for step in steps]
+
+    x = torch.rand(IMAGES, 28, 28, generator=draw)
+    y = torch.arange(IMAGES)
+    base, *finetuned = states((784, HIDDEN, 10), 3)
+    return {"mixing": (dict(zip(ANGLES, states((784, 21, 16, 10), 2))), x, y, "made-up images"),
+            "directions": (base, {f"task {number}": state for number, state in enumerate(finetuned)},
+                           [torch.randperm(784, generator=draw) for _ in finetuned], x, y, [0.5, 0.6, 0.7],
+                           "made-up images")}
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, networks):
+    """The folder of a book of one lesson that was made up, and of these networks."""
+    pytest.importorskip("sphinx", reason="the book needs Sphinx: make site-environment")
+    made = {"mixing": desks.mixing(*networks["mixing"]), "directions": desks.directions(*networks["directions"])}
+    return make(tmp_path_factory.mktemp("book"), made)
 
 
 @pytest.fixture(scope="session")

@@ -6,17 +6,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from lessons.kit.predict import FOLDED
-from tests.test_book import TOLD, make
+from tests.test_book import TOLD
 from tools import lab
 
-pytest.importorskip("sphinx", reason="the book needs Sphinx: make site-environment")
 pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("book"))
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import time
 import pytest
 import websocket
 
-from tests.test_book import TOLD, make
+from tests.test_book import TOLD
 
-pytest.importorskip("sphinx", reason="the book needs Sphinx: make site-environment")
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(not FIREFOX, reason="Firefox is not installed")]
@@ -97,11 +96,6 @@ def connected(port, process):
         except (ConnectionError, websocket.WebSocketException):
             time.sleep(0.2)
     pytest.fail("Firefox does not listen")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("book"))
 
 
 def test_every_panel_of_every_page_moves_and_no_page_complains(firefox, site):

@@ -8,19 +8,12 @@ import torch
 from axe_playwright_python.sync_playwright import Axe
 
 from lessons.checkpoints import folders, writing
-from tests.test_book import make
 from tests.test_vit_checkpoints import REFUSED
 from tools import lab
 
-pytest.importorskip("sphinx", reason="the book needs Sphinx: make site-environment")
 pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
 NAMES = ("base", "one", "two", "three", "four")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("book"))
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,14 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
 
 from lessons.kit import chapters
 from lessons.kit.view.widget import MODULE
-from tools.book import documents, executing, plans
+from tools.book import desks, documents, executing, plans
 from tools.book.frames import Beside, as_script, write
 from tools.book.lesson import Preparing, states
 
@@ -30,15 +31,17 @@ SITE = ROOT / "site"
 # the panel of the front page, by its notebook and cell; where it stands first, at network A of one pretrained start,
 # where the values beside the lines are those of their ends; how high its charts are, so that its slider is in sight
 FRONT, FRONT_AT, FRONT_HEIGHT = ("00_start_here", "panel"), {"alpha": -1, "start": 0}, 270
+MIXED = ("04_task_arithmetic", "08_cart")  # lessons whose networks a page computes, where the book has both
 FRONT_SAYS = "Two small networks, each of which learned to tell the arms of a spiral apart"
 
 
-def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
+def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None) -> dict[str, dict[str, int]]:
     """Write the source of the book.
 
     Args:
         executed: a folder with executed notebooks, as in `notebooks`; the book has those that are there.
         source: the folder that Sphinx is given.
+        made: {name: desk} of networks that a page computes (`desks.made`); None for a book without this page.
 
     Returns:
         {notebook: {panel: how many settings it has no numbers of}} of those that lack some.
@@ -55,14 +58,15 @@ def prepare(executed: Path, source: Path) -> dict[str, dict[str, int]]:
         up = "../" * one.place.count("/")
         work = Preparing(f"notebooks/{one.place}", Beside(source / "extra/data", f"{up}../data"),
                          f"{up}../index.html#install", known,
-                         [] if one.deeper else plans.longest_plan(teaching, one.number))
+                         [] if one.deeper else plans.longest_plan(teaching, one.number), bool(made))
         write(source / f"notebooks/{one.place}", nbformat.writes(work.page(notebook)))
         thin |= {one.stem: work.thin} if work.thin else {}
         data |= work.beside.names
         panels |= {f"{one.stem}/{panel}" for panel in work.panels}
         if one.stem == FRONT[0]:
             _front_panel(notebook, source / "extra/data")
-    _write_documents(source, known, panels)
+    data |= _write_desks(source / "extra/data", made or {})
+    _write_documents(source, known, panels, made)
     write(source / "literature.md", documents.literature(texts, known))
     _forget(source / "notebooks", lambda path: f"notebooks/{path}" in known)
     _forget(source / "extra/data", lambda path: path in data)
@@ -96,14 +100,26 @@ def _front_panel(notebook, folder):
     Beside(folder, "data").panel("front", {**state, "spec": spec, "positions": positions})
 
 
-def _write_documents(source, known, panels):
+def _write_desks(folder, made):
+    """The networks beside their page; returns the names of their files."""
+    beside = Beside(folder, "data")
+    for name, desk in made.items():
+        beside.script(f"desks/{name}", desk)
+    return beside.names
+
+
+def _write_documents(source, known, panels, made):
     for place in documents.DOCUMENTS:
         text = documents.gallery((ROOT / place).read_text(encoding="utf-8"), panels)
         write(source / place, documents.document(text, place, known))
     for picture in (ROOT / "docs").glob("*.png"):
         write(source / "docs" / picture.name, picture.read_bytes())
     for template in sorted((SITE / "pages").glob("*.md.j2")):
-        write(source / template.name.removesuffix(".j2"), documents.written(template, known))
+        page = source / template.name.removesuffix(".j2")
+        if template.stem == "mixing-desk.md" and not made:
+            page.unlink(missing_ok=True)
+        else:
+            write(page, documents.written(template, known, bool(made)))
 
 
 def _forget(folder, is_kept):
@@ -167,7 +183,8 @@ def main(arguments: list[str] | None = None) -> int:
         executing.bring_up_to_date(chosen, options.executed, options.profile)
     start = time.perf_counter()
     source = ROOT / "build/book/source"
-    for stem, panels in prepare(options.executed, source).items():
+    made = desks.made() if all((options.executed / chapters.chapter(stem).place).exists() for stem in MIXED) else {}
+    for stem, panels in prepare(options.executed, source, made).items():
         left_out = ", ".join(f"{name} {count:,}" for name, count in panels.items())
         print(f"{stem}: settings that the page has no numbers of: {left_out}")
     prepared = time.perf_counter()

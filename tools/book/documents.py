@@ -128,17 +128,23 @@ def terms(glossary: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def written(template: Path, known: Collection[str], **more) -> str:
-    """A page of `site/pages`, which is a template: the front page or the map of lessons.
+def written(template: Path, known: Collection[str], desks: bool = False) -> str:
+    """A page of `site/pages`, which is a template: the front page, the map of lessons and others.
 
     Args:
         template: its file.
         known: places of all files that the book has.
-        more: names for the template, besides `lessons` and `deeper`.
+        desks: whether the book has networks that a page computes.
     """
     rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(template.parent), autoescape=False,
                                undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return rooms.get_template(template.name).render(**_tables(known), **more)
+    return rooms.get_template(template.name).render(**_tables(known), desks=desks, desk=desk)
+
+
+def desk(name: str) -> str:
+    """The place of networks that their page computes, for a template."""
+    return (f'```{{raw}} html\n<div class="ws-desk" id="{name}" data-desk="data/desks/{name}.js" '
+            f'data-name="desks/{name}"></div>\n```')
 
 
 def _tables(known: Collection[str]) -> Mapping[str, list[dict]]:

@@ -59,9 +59,12 @@ class Beside:
             name: of the page and the cell, "01_linearity/panel-a".
             state: of its widget, as an executed notebook keeps it.
         """
-        untouched = {**{trait: state.get(trait, "") for trait in _KEPT}, **_UNTOUCHED}
+        return self.script(name, {**{trait: state.get(trait, "") for trait in _KEPT}, **_UNTOUCHED})
+
+    def script(self, name: str, content: object) -> str:
+        """Write what JSON can hold as a script that hands it to the page; returns its address."""
         self.names.add(f"{name}.js")
-        write(self.folder / f"{name}.js", f"weightspace.take({json.dumps(name)}, {json.dumps(packed(untouched))});\n")
+        write(self.folder / f"{name}.js", f"weightspace.take({json.dumps(name)}, {json.dumps(packed(content))});\n")
         return f"{self.address}/{name}.js"
 
     def pictures(self, page: Markup) -> Markup:

@@ -31,6 +31,12 @@ _NOTES = Markup('\n\n<aside class="ws-notes" hidden><ul>{}</ul></aside>\n')
 _STEP = Markup("<li><b>{} min</b> {}</li>")
 _SECTION = re.compile(r"#{1,3} ")
 _WITHOUT_SCRIPT = Markup("{}<noscript>{}</noscript>")
+# below a panel, where the book has a page that computes its networks: what else a reader can set there
+_ELSEWHERE = Markup('<p class="ws-more">On <a href="{{}}mixing-desk.html#{}">another page</a> {}, and your browser runs '
+                    "the networks.</p>")
+_COMPUTED = {
+    "04_task_arithmetic/panel-e": _ELSEWHERE.format("mixing", "each task vector has a λ of its own"),
+    "08_paper/panel-bell": _ELSEWHERE.format("directions", "you choose any number of directions up to 32 and any λ")}
 _TRY = Markup('<p class="ws-try"><b>Try it in JupyterLab</b>, which checks your answer: open <code>{}</code> and go to '
               'exercise {}. <a href="{}">How to install</a></p>')
 
@@ -50,6 +56,7 @@ class Preparing:
         install: the address, from the page, of what says how to install.
         known: places of all files that the book has.
         plan: what a teacher does, for the speaker's notes.
+        computes: whether the book has the page whose networks the browser runs.
 
     Attributes:
         panels: the names of the page's panels, which are those of their cells; the second of a cell is "cell/2".
@@ -57,9 +64,9 @@ class Preparing:
     """
 
     def __init__(self, place: str, beside: Beside, install: str, known: Collection[str],
-                 plan: Sequence[plans.Step] = ()):
+                 plan: Sequence[plans.Step] = (), computes: bool = False):
         self.place, self.beside, self.install, self.known = place, beside, install, known
-        self.plan = plan
+        self.plan, self.computes = plan, computes
         self.stem = place.rpartition("/")[2].removesuffix(".ipynb")
         self.thin: dict[str, int] = {}
         self._states: dict[str, dict] = {}
@@ -99,7 +106,7 @@ class Preparing:
         if exercise := _CHECK.search(cell.source):
             shown = _TRY.format(self.place, exercise[1], self.install)
         elif state is not None and "spec" in state:
-            shown = _WITHOUT_SCRIPT.format(self._live(cell.id, state), page)
+            shown = _WITHOUT_SCRIPT.format(self._live(cell.id, state), page) + self._more(cell.id)
         elif state is not None and "page" in state:
             panel = self._asking.get(state.get("question", ""), self._last_asking)
             shown = _VEIL.format(panel, page)
@@ -123,6 +130,11 @@ class Preparing:
         if left_out := missing(state):
             self.thin[cell] = left_out
         return _PANEL.format(cell, self.beside.panel(f"{self.stem}/{cell}", state), f"{self.stem}/{cell}")
+
+    def _more(self, cell):
+        """Where the reader can go on from a panel."""
+        more = _COMPUTED.get(f"{self.stem}/{cell}", Markup()) if self.computes else Markup()
+        return more.format("../" * self.place.count("/"))
 
 
 def _sections(cells):
