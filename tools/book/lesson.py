@@ -32,8 +32,8 @@ _STEP = Markup("<li><b>{} min</b> {}</li>")
 _SECTION = re.compile(r"#{1,3} ")
 _WITHOUT_SCRIPT = Markup("{}<noscript>{}</noscript>")
 # below a panel, where the book has a page that computes its networks: what else a reader can set there
-_ELSEWHERE = Markup('<p class="ws-more">On <a href="{{}}mixing-desk.html#{}">another page</a> {}, and your browser runs '
-                    "the networks.</p>")
+_ELSEWHERE = Markup('<p class="ws-more">On <a href="{{}}mixing-desk.html#{}">another page</a> {}, and your browser '
+                    "runs the networks.</p>")
 _COMPUTED = {
     "04_task_arithmetic/panel-e": _ELSEWHERE.format("mixing", "each task vector has a λ of its own"),
     "08_paper/panel-bell": _ELSEWHERE.format("directions", "you choose any number of directions up to 32 and any λ")}
