@@ -22,7 +22,7 @@ import nbformat
 
 from lessons.kit import chapters
 from lessons.kit.view.widget import MODULE
-from tools.book import desks, documents, executing, plans
+from tools.book import desks, documents, executing, plans, translating
 from tools.book.frames import Beside, as_script, write
 from tools.book.lesson import Preparing, states
 
@@ -35,13 +35,15 @@ MIXED = ("04_task_arithmetic", "08_cart")  # lessons whose networks a page compu
 FRONT_SAYS = "Two small networks, each of which learned to tell the arms of a spiral apart"
 
 
-def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None) -> dict[str, dict[str, int]]:
+def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None,
+            say: translating.Say = str) -> dict[str, dict[str, int]]:
     """Write the source of the book.
 
     Args:
         executed: a folder with executed notebooks, as in `notebooks`; the book has those that are there.
         source: the folder that Sphinx is given.
         made: {name: desk} of networks that a page computes (`desks.made`); None for a book without this page.
+        say: what is made of every sentence of panels, questions, scripts and outputs of cells.
 
     Returns:
         {notebook: {panel: how many settings it has no numbers of}} of those that lack some.
@@ -49,14 +51,14 @@ def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None
     here = [one for one in chapters.CHAPTERS if (executed / one.place).exists()]
     known = {*documents.DOCUMENTS, *(f"notebooks/{one.place}" for one in here),
              *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png"))}
-    _settle(source)
+    _settle(source, say)
     thin, panels, data, texts = {}, set(), {"front.js"}, []
     teaching = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
     for one in here:
         notebook = nbformat.read(executed / one.place, as_version=4)
         texts.append((one, [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]))
         up = "../" * one.place.count("/")
-        work = Preparing(f"notebooks/{one.place}", Beside(source / "extra/data", f"{up}../data"),
+        work = Preparing(f"notebooks/{one.place}", Beside(source / "extra/data", f"{up}../data", say=say),
                          f"{up}../index.html#install", known,
                          [] if one.deeper else plans.longest_plan(teaching, one.number), bool(made))
         write(source / f"notebooks/{one.place}", nbformat.writes(work.page(notebook)))
@@ -64,7 +66,7 @@ def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None
         data |= work.beside.names
         panels |= {f"{one.stem}/{panel}" for panel in work.panels}
         if one.stem == FRONT[0]:
-            _front_panel(notebook, source / "extra/data")
+            _front_panel(notebook, Beside(source / "extra/data", "data", say=say))
     data |= _write_desks(source / "extra/data", made or {})
     _write_documents(source, known, panels, made)
     write(source / "literature.md", documents.literature(texts, known))
@@ -73,7 +75,7 @@ def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None
     return thin
 
 
-def _settle(source):
+def _settle(source, say):
     """Sphinx's settings, and what all pages have in common."""
     for path in SITE.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts and "pages" not in path.parts:
@@ -81,14 +83,23 @@ def _settle(source):
     write(source / "_static/LICENSES", (MODULE.parent / "LICENSES").read_bytes())
     for font in MODULE.parent.glob("front/src/*.woff2"):
         write(source / "_static/fonts" / font.name, font.read_bytes())
-    write(source / "_static/view.js", as_script(MODULE.read_text(encoding="utf-8")))
+    write(source / "_static/view.js", _words(say) + as_script(MODULE.read_text(encoding="utf-8")))
     glossary = documents.terms((ROOT / "docs/glossary.md").read_text(encoding="utf-8"))
     write(source / "glossary.json", json.dumps(glossary, ensure_ascii=False, indent=1))
     by_address = {term["at"]: term["page"] for term in glossary.values()}
     write(source / "_static/glossary.js", f"weightspace.glossary={json.dumps(by_address, ensure_ascii=False)};\n")
 
 
-def _front_panel(notebook, folder):
+def _words(say):
+    """What scripts of the pages say in another language; "" in English."""
+    scripts = [*MODULE.parent.glob("front/src/*.js"), *(SITE / "_static").rglob("*.js")]
+    words = {word: say(word) for path in sorted(scripts)
+             for word in translating.words_of(path.read_text(encoding="utf-8"))}
+    others = {word: other for word, other in words.items() if other != word}
+    return f"globalThis.weightspaceWords={json.dumps(others, ensure_ascii=False)};\n" if others else ""
+
+
+def _front_panel(notebook, beside):
     """The panel of the front page asks for no guess, so that a visitor can move it at once."""
     cell = next(cell for cell in notebook.cells if cell.id == FRONT[1])
     state = states(notebook)[cell.outputs[0].data["application/vnd.jupyter.widget-view+json"]["model_id"]]
@@ -97,7 +108,7 @@ def _front_panel(notebook, folder):
             "charts": [chart | {"height": FRONT_HEIGHT} for chart in state["spec"]["charts"]]}
     positions = [FRONT_AT[control["name"]] % len(control["texts"]) if control["name"] in FRONT_AT else place
                  for control, place in zip(spec["controls"], state["positions"])]
-    Beside(folder, "data").panel("front", {**state, "spec": spec, "positions": positions})
+    beside.panel("front", {**state, "spec": spec, "positions": positions})
 
 
 def _write_desks(folder, made):
@@ -171,6 +182,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--profile", default="full", choices=executing.PROFILES,
                         help="of notebooks that are executed now (default: full, from data/measured)")
     parser.add_argument("--language", default="", choices=languages(), help="of what site/locale has translated")
+    parser.add_argument("--messages", type=Path, metavar="FILE", help="write the sentences of panels, questions and "
+                        "outputs of cells to a template for translators, and make no pages")
     parser.add_argument("--as-they-are", action="store_true", help="execute nothing; take the notebooks that are there")
     options = parser.parse_args(arguments)
     if not importlib.util.find_spec("sphinx"):
@@ -183,10 +196,16 @@ def main(arguments: list[str] | None = None) -> int:
         executing.bring_up_to_date(chosen, options.executed, options.profile)
     start = time.perf_counter()
     source = ROOT / "build/book/source"
+    say = translating.Collecting() if options.messages else translating.translation(
+        SITE / f"locale/{options.language}/LC_MESSAGES/panels.po")
     made = desks.made() if all((options.executed / chapters.chapter(stem).place).exists() for stem in MIXED) else {}
-    for stem, panels in prepare(options.executed, source, made).items():
+    for stem, panels in prepare(options.executed, source, made, say).items():
         left_out = ", ".join(f"{name} {count:,}" for name, count in panels.items())
         print(f"{stem}: settings that the page has no numbers of: {left_out}")
+    if options.messages:
+        say.write(options.messages)
+        print(f"{options.messages}: {len(say.catalog):,} sentences of panels, questions and outputs of cells")
+        return 0
     prepared = time.perf_counter()
     build(source, options.out, options.language)
     print(f"{options.out / 'index.html'}: prepared in {prepared - start:.0f} s, made in "

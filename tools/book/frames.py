@@ -16,6 +16,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from tools.book import translating
+
 # what view.js shows of a panel, and where it stands before a reader moves anything
 _KEPT = ("spec", "frames", "positions", "typed")
 _UNTOUCHED = {"guess": None, "shown": False, "ticked": []}
@@ -47,10 +49,12 @@ class Beside:
         folder: where the files are written.
         address: of this folder, from the page: "../data".
         names: of the files that the page needs.
+        say: what is made of every sentence of a panel (`translating`).
     """
     folder: Path
     address: str
     names: set[str] = field(default_factory=set)
+    say: translating.Say = str
 
     def panel(self, name: str, state: dict) -> str:
         """Write a panel's state as a script; returns its address.
@@ -59,7 +63,8 @@ class Beside:
             name: of the page and the cell, "01_linearity/panel-a".
             state: of its widget, as an executed notebook keeps it.
         """
-        return self.script(name, {**{trait: state.get(trait, "") for trait in _KEPT}, **_UNTOUCHED})
+        untouched = {**{trait: state.get(trait, "") for trait in _KEPT}, **_UNTOUCHED}
+        return self.script(name, translating.said(untouched, self.say))
 
     def script(self, name: str, content: object) -> str:
         """Write what JSON can hold as a script that hands it to the page; returns its address."""

@@ -13,7 +13,7 @@ import nbformat
 from markupsafe import Markup
 
 from lessons.kit.page import inline
-from tools.book import documents, plans
+from tools.book import documents, plans, translating
 from tools.book.frames import Beside, missing
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
@@ -101,6 +101,7 @@ class Preparing:
         state = self._states.get(data.get(_VIEW, {}).get("model_id", ""))
         page = Markup("".join(data.get("text/html", "")))
         page = documents.followed_in_html(self.beside.pictures(page), self.place, self.known)
+        page = translating.html(page, self.beside.say)
         if _PREDICTION in "".join(data.get("text/plain", "")):  # the panel below asks it
             return None
         if exercise := _CHECK.search(cell.source):
@@ -121,7 +122,8 @@ class Preparing:
     def _live(self, cell, state):
         """A panel or a question that works in the page."""
         if state["spec"].get("kind") == "quiz":
-            return _QUIZ.format(json.dumps({"spec": state["spec"], "chosen": None}, ensure_ascii=False))
+            asked = translating.said({"spec": state["spec"], "chosen": None}, self.beside.say)
+            return _QUIZ.format(json.dumps(asked, ensure_ascii=False))
         if (count := sum(panel.partition("/")[0] == cell for panel in self.panels)):  # several in one cell
             cell = f"{cell}/{count + 1}"
         self.panels.append(cell)
