@@ -23,12 +23,14 @@ class Prediction(traitlets.HasTraits):
         shown: whether the learner chose to see the truth without a guess.
         truth: what was measured, once the view that shows it has told it.
         at: {control: value}, the setting of that view which the question is about.
+        vote: the vote of a class on it (`lessons.kit.votes.ClassVote`); None before a class was asked.
 
     Raises:
         ValueError: the question is no text, or the numbers between low and high are none.
     """
     committed = traitlets.Float(None, allow_none=True)
     shown = traitlets.Bool(False)
+    vote = traitlets.Any(None, allow_none=True)
 
     def __init__(self, question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01):
         if not isinstance(question, str):
@@ -45,7 +47,7 @@ class Prediction(traitlets.HasTraits):
     @property
     def question_page(self) -> Markup:
         """The question as a paragraph."""
-        return paragraph(Markup("<b>Your prediction.</b> {}").format(_emphasised(self.question)))
+        return paragraph(Markup("<b>Your prediction.</b> {}").format(emphasised(self.question)))
 
     @property
     def hides(self) -> bool:
@@ -185,6 +187,6 @@ def _data(bundle):
     return (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
 
 
-def _emphasised(question):
+def emphasised(question: str) -> Markup:
     """A question as HTML: escaped, and bold between two stars."""
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(question))))

@@ -310,6 +310,8 @@ class View(anywidget.AnyWidget):
             self.guess, self.shown = prediction.committed, prediction.shown  # it may be older than this view
             self.observe(self._guessed_in_the_page, ["guess", "shown"])
             prediction.observe(self._guessed, ["committed", "shown"])
+            prediction.observe(self._follow_vote, "vote")
+            self._follow_vote()
 
     # -- what is shown ---------------------------------------------------------------------------------
 
@@ -380,6 +382,32 @@ class View(anywidget.AnyWidget):
             raise ValueError(f"there is no chart {chart}: this view has {len(self.charts)}, counted from 0")
         return View(self.controls, self.charts, self.draw, self.kicker, self.caption, self.prediction, self.hides,
                     self.tries, self.stacked, alone=chart)
+
+    def ask_class(self, class_size: int | None = None, host: str | None = None, port: int | None = None):
+        """Let the phones of a class vote on this view's question. This view, `big()` and others of its prediction show
+        a code for their cameras and the number of votes, and draw the votes once the answer is shown.
+
+        Args:
+            class_size: how many students there are at most; left out, 200.
+            host, port: where this computer serves the page for phones; left out, an address on the local network.
+
+        Returns:
+            The `lessons.kit.votes.ClassVote`; its `stop()` ends it, and so does the end of the kernel.
+
+        Raises:
+            ValueError: this view asks no question, or as `lessons.kit.votes.ask`.
+            NoNetworkError: phones reach this kernel at no address.
+        """
+        from lessons.kit import votes  # nothing of a server is here unless it is asked for
+        if not self.prediction:
+            raise ValueError("this panel asks for no guess, so a class has nothing to vote on. Call ask_class() of a "
+                             "panel that was given a prediction")
+        return votes.ask(self.prediction, self._axis_of_the_guess().unit == "percent", class_size, host, port)
+
+    def _axis_of_the_guess(self):
+        """On which the page draws the guess, and in whose unit it asks."""
+        stars = [(chart, mark) for chart in self.charts for mark in chart.marks if mark.kind == "star"]
+        return next((chart.x if mark.along == "x" else chart.y for chart, mark in stars), self.charts[0].y)
 
     def still(self) -> str:
         """The charts as they are now, as an HTML image with alternative text; matplotlib draws it."""
@@ -466,7 +494,12 @@ class View(anywidget.AnyWidget):
 
     def _asked(self, _view, question, _buffers):
         """The page asks for the frames along the slider at other settings. It says what is typed, because its question
-        may come before the trait."""
+        may come before the trait. Or it asks what the class has voted so far, or closes or opens the vote."""
+        if "vote" in question:
+            vote = self.prediction and self.prediction.vote
+            if vote and question["vote"] in ("tell", "close", "open"):
+                getattr(vote, question["vote"])()
+            return
         places = [place for positions in question["along"] for place in self._along(positions)]
         typed = cleaned(question.get("typed") or "")
         self.send({"told": question["along"], "packed": self.packed(places, typed)})
@@ -485,6 +518,12 @@ class View(anywidget.AnyWidget):
         self.guess, self.shown = self.prediction.committed, self.prediction.shown
         if self.guess is not None:
             self.set(**self.prediction.at)
+
+    def _follow_vote(self, _change=None):
+        """Send the page what a class votes. A message is no trait, so the notebook does not save it, and any thread can
+        send one while this one is at work."""
+        if self.prediction.vote:
+            self.prediction.vote.listen(lambda state: self.send({"class": state}))
 
     # -- a page of its own -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { select } from "d3-selection";
 import { area, line } from "d3-shape";
 import { form, s, star } from "./dom.js";
-import { apart, clamp, freest, linkOf, rowsOf, written } from "./numbers.js";
+import { apart, clamp, freest, linkOf, rowsOf, swarm, written } from "./numbers.js";
 
 const QUIET = new Set(["other", "chance", "single"]); // their names stand small, on one line
 const SILENT = new Set(["other", "chance"]); // lines without a live value
@@ -19,6 +19,12 @@ function scale(axis, from, to) {
 
 // Where an axis has its ticks, of those that somebody named: none lies beyond its ends.
 const inside = (axis, ticks) => ticks.map(([at]) => at).filter((at) => at >= (axis.low ?? 0) && at <= (axis.high ?? 0));
+
+// An axis with room for some values; a logarithmic one has none for 0.
+function withRoom(axis, values) {
+  const all = [axis.low ?? 0, axis.high ?? 0, ...values.filter((value) => axis.kind !== "log" || value > 0)];
+  return { ...axis, low: Math.min(...all), high: Math.max(...all) };
+}
 
 // How an axis writes its ticks: shares as per cent, the rest as short as it can be.
 function texts(axis) {
@@ -59,11 +65,12 @@ export class Chart {
 
   // Lay the axes out for a width; everything that does not move is drawn here. While a guess is asked for, its axis has
   // room for every guess (a logarithmic one has none for 0), and neither a map nor a chart of answers shows its scale:
-  // a fitted axis would tell the answer. `asked` is that prediction, or null.
-  lay(width, k, narrow, right = this.margin(narrow), asked = null) {
+  // a fitted axis would tell the answer. `asked` is that prediction, or null. It has room for all votes of a class, too.
+  lay(width, k, narrow, right = this.margin(narrow), asked = null, votes = []) {
     const [x, axis] = [this.spec.x, this.spec.y].map((one) => ({ label: "", ...one }));
     const widened = asked && this.guessed && this.guessed.along !== "x";
-    const y = widened ? { ...axis, low: axis.kind === "log" && asked.low <= 0 ? axis.low : Math.min(axis.low ?? 0, asked.low), high: Math.max(axis.high ?? 0, asked.high) } : axis;
+    const guesses = !this.guessed || this.guessed.along === "x" ? [] : asked ? [asked.low, asked.high] : votes;
+    const y = withRoom(axis, guesses);
     const isMute = asked && !widened && this.isAnswer;
     const map = this.marks.find((mark) => mark.kind === "map");
     const rows = map?.rows;
@@ -141,8 +148,8 @@ export class Chart {
   }
 
   // Draw a frame's numbers. `stop` is the slider's index, or null; `hidden` names marks that wait for the guess; `guess`
-  // is drawn as a star, unless it is null.
-  show(frame, stop, hidden, guess) {
+  // is drawn as a star, unless it is null, and `votes` of a class as a swarm beside it.
+  show(frame, stop, hidden, guess, votes = null) {
     const parts = [];
     const ends = [];
     this.nears = []; // values beside curves, which are placed when all that they keep clear of is known
@@ -164,6 +171,7 @@ export class Chart {
       else parts.push(s("line", { class: "handle", x1: x, x2: x, y1: this.box.top - 6 * this.k, y2: this.box.height - this.box.bottom + 6 * this.k }));
     }
     const mark = this.marks.find(({ kind }) => kind === "star");
+    if (mark && votes) parts.push(...this.swarm(mark, votes));
     if (mark) parts.push(this.star(mark, guess));
     this.moving.replaceChildren(...parts.flat().filter(Boolean));
     const curves = this.narrow || this.nears.length ? [...this.drawnCurves(frame, hidden), ...this.spotNames()] : [];
@@ -349,6 +357,28 @@ export class Chart {
     const [x, bottom] = [this.x(value), this.box.height - this.box.bottom];
     return [s("line", { class: "guessed", x1: x, x2: x, y1: this.box.top, y2: bottom }),
       s("text", { class: "guess", x, y: bottom - 10 * this.k, "text-anchor": "middle" }, "your guess")];
+  }
+
+  // The votes of a class, a dot each: in columns left and right of the star, or on one side where that has more room, or in
+  // rows above the x axis where the guess is a place there. One beyond the axis stands at its end. Where there is no room
+  // for all, they are smaller.
+  swarm(mark, values) {
+    const { box, k } = this;
+    const [left, right, top, bottom] = [box.left, box.width - box.right, box.top, box.height - box.bottom];
+    const isAcross = mark.along === "x";
+    const places = values.map((value) => isAcross ? clamp(this.x(value) || left, left, right) : clamp(this.at(value) ?? bottom, top, bottom));
+    const from = isAcross ? bottom : this.x(mark.x[0]);
+    const begin = (isAcross ? 6 : 18) * k;
+    const rooms = (isAcross ? [bottom - top] : [right - from, from - left]).map((room) => room - begin);
+    const sides = isAcross ? [-1] : Math.min(...rooms) > Math.max(...rooms) / 2 ? [1, -1] : rooms[0] > rooms[1] ? [1] : [-1];
+    const room = sides.length * (sides.length > 1 ? Math.min(...rooms) : Math.max(...rooms));
+    let gap = 9 * k;
+    let columns = swarm(places, gap);
+    while ((Math.max(0, ...columns) + sides.length) * gap > room && gap > 1) columns = swarm(places, gap *= 0.9);
+    return places.map((place, index) => {
+      const off = from + sides[columns[index] % sides.length] * (begin + gap * Math.floor(columns[index] / sides.length));
+      return s("circle", { class: "voted", r: 0.45 * gap, cx: isAcross ? place : off, cy: isAcross ? off : place });
+    });
   }
 
   // Cells with named rows have gaps between them; without names they fill the axes, so that other marks can lie on them.

@@ -1,4 +1,5 @@
 // Pure helpers: where a value lies, how labels keep apart, how numbers are written. No DOM here, so node can test them.
+import { median, quantileSorted } from "d3-array";
 import { format } from "d3-format";
 
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
@@ -128,6 +129,33 @@ export function verdict(guess, truth, span, percent) {
   if (off <= 0.03 * span) return "Close!";
   if (off <= 0.1 * span) return "Not far off.";
   return `Off by ${said}.`;
+}
+
+// How many votes, in words.
+export const votes = (count) => count === 1 ? "1 vote" : `${count} votes`;
+
+// The votes of a class, from the lowest to the highest, in words: how many, between what the middle half of them lies, and
+// their median.
+export function summed(values, axis) {
+  if (!values.length) return "no votes.";
+  const from = written(quantileSorted(values, 0.25), axis);
+  const to = written(quantileSorted(values, 0.75), axis);
+  const half = values.length < 4 ? "" : from === to ? `, at least half of them ${from}` : `, half of them from ${from} to ${to}`;
+  return `${votes(values.length)}${half}, and the median is ${written(median(values), axis)}.`;
+}
+
+// A swarm: the column of each of some dots at places along an axis, so that in no column two are nearer than `gap`. Those
+// of an earlier column are filled first, so a swarm is as wide as its places are crowded.
+export function swarm(places, gap) {
+  const ends = []; // where the last dot of each column is
+  const columns = [];
+  const order = places.map((_, index) => index).sort((one, other) => places[one] - places[other]);
+  for (const index of order) {
+    const free = ends.findIndex((end) => places[index] - end >= gap);
+    columns[index] = free < 0 ? ends.length : free;
+    ends[columns[index]] = places[index];
+  }
+  return columns;
 }
 
 // What a mark has in common with its like elsewhere in the view: the network that it stands for, or else its name. Fields

@@ -1,5 +1,6 @@
 // A view in the page: title, key, prediction, charts, slider, chips, numbers, how it was measured; in a shadow root.
 import { Chart } from "./chart.js";
+import { ClassBox } from "./class.js";
 import { form, h, s } from "./dom.js";
 import { register } from "./fonts.js";
 import { Letters } from "./letters.js";
@@ -43,6 +44,7 @@ export class Panel {
     this.build();
     this.listen();
     this.lay();
+    if (this.spec.prediction) model.send?.({ vote: "tell" });
   }
 
   // -- what is there --------------------------------------------------------------------------------------------------
@@ -52,6 +54,7 @@ export class Panel {
     this.title = h("h3", { class: "title" });
     this.key = h("div", { class: "key" });
     this.bar = h("div", { class: "prediction", hidden: !spec.prediction });
+    this.class = new ClassBox((vote) => this.model.send?.({ vote }));
     this.tries = spec.tries.length ? this.buildTries() : null;
     this.live = h("div", { class: "heard", "aria-live": "polite" });
     this.boxes = this.charts.map((chart) => h("div", { class: "chart" }, chart.svg));
@@ -68,7 +71,7 @@ export class Panel {
       this.show();
     } }, "All numbers");
     const section = h("section", { class: "view" },
-      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.tries, this.says, this.alternatives, this.stage,
+      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.class.node, this.tries, this.says, this.alternatives, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
       more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.waits, this.table,
       h("div", { class: "foot" }, this.numbers, this.name !== null && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
@@ -216,6 +219,7 @@ export class Panel {
     changed("shown", () => this.reveal());
     changed("ticked", () => this.showTicks?.());
     this.model.on("msg:custom", (message) => {
+      if (message.class) this.hear(message.class);
       if (!message.packed) return;
       this.awaits = false;
       this.frames.add(message.packed);
@@ -312,11 +316,25 @@ export class Panel {
     this.fresh = false;
   }
 
+  // What the kernel says of the class that votes. Charts are laid out anew where there is a code more or less, which takes
+  // room in a hall, or votes that an axis must have room for.
+  hear(state) {
+    const laid = () => `${this.class.node.className} ${this.class.state?.votes}`;
+    const before = laid();
+    this.class.state = state;
+    this.class.show(this.asks, this.axisOfGuess);
+    before === laid() ? this.show() : this.lay();
+  }
+
+  get axisOfGuess() {
+    const asked = this.charts.find((chart) => chart.guessed) ?? this.charts[0];
+    return asked.spec[asked.guessed?.along ?? "y"];
+  }
+
   showBar() {
     const { prediction } = this.spec;
     if (!prediction) return;
-    const asked = this.charts.find((chart) => chart.guessed) ?? this.charts[0];
-    const axis = asked.spec[asked.guessed?.along ?? "y"];
+    const axis = this.axisOfGuess;
     const percent = axis.unit === "percent";
     const state = `${this.asks}${this.model.get("guess")}`;
     if (this.asks) {
@@ -346,7 +364,7 @@ export class Panel {
     const wide = this.host.clientWidth || 900;
     const filled = document.fullscreenElement === this.host;
     const hall = filled || this.spec.alone !== undefined;
-    const higher = Math.max(0, (this.charts[this.alone].spec.height ?? 0) - 352) + (this.spec.prediction ? 45 : 0); // than most
+    const higher = Math.max(0, (this.charts[this.alone].spec.height ?? 0) - 352) + (this.spec.prediction ? 45 : 0) + (this.asks && this.class.node.classList.contains("serves") ? 200 : 0); // than most
     const k = hall ? Math.max(0.6, Math.min(wide / 960, innerHeight / ((filled ? 640 : 700) + higher))) : 1;
     this.width = wide;
     this.section.classList.toggle("hall", hall);
@@ -367,7 +385,7 @@ export class Panel {
     this.section.classList.toggle("narrow", wide < NARROW);
     shown.forEach((chart) => {
       const share = beside ? (inner - gap * (this.charts.length - 1)) / this.charts.length : inner;
-      chart.lay(Math.max(240, share), k, wide < NARROW, right, this.asks ? this.spec.prediction : null);
+      chart.lay(Math.max(240, share), k, wide < NARROW, right, this.asks ? this.spec.prediction : null, this.class.state?.votes ?? []);
     });
     if (this.slider >= 0) this.laySlider(k);
     this.show();
@@ -404,14 +422,18 @@ export class Panel {
     }
     this.waits.textContent = "";
     const asks = this.asks;
+    this.class.show(asks, this.axisOfGuess);
     const hidden = new Set(asks ? this.spec.hides : []);
     const stop = this.slider < 0 ? null : this.positions[this.slider];
     this.title.textContent = asks ? this.spec.prediction.question.replaceAll("**", "") : frame.title;
-    this.key.replaceChildren(...frame.key.filter(([role]) => role || !asks).map(([role, text]) => h("span", { class: role, "data-link": role || null }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)));
-    const guess = asks ? this.draft : this.isAsked() ? this.model.get("guess") : null;
-    this.charts.forEach((chart, index) => { if (!this.boxes[index].hidden) chart.show(frame, stop, hidden, guess); });
+    const isAsked = !asks && this.isAsked();
+    const votes = isAsked && this.class.state?.votes?.length ? this.class.state.votes : null;
+    const ofClass = votes ? [h("span", {}, s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("circle", { class: "voted", r: 4.2 })), "the class")] : [];
+    this.key.replaceChildren(...frame.key.filter(([role]) => role || !asks).map(([role, text]) => h("span", { class: role, "data-link": role || null }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)), ...ofClass);
+    const guess = asks ? this.draft : isAsked ? this.model.get("guess") : null;
+    this.charts.forEach((chart, index) => { if (!this.boxes[index].hidden) chart.show(frame, stop, hidden, guess, votes); });
     this.section.classList.toggle("fresh", Boolean(this.fresh));
-    this.says.setAttribute("aria-label", asks ? "The charts wait for your guess." : `${frame.title}. ${frame.alt}`);
+    this.says.setAttribute("aria-label", asks ? "The charts wait for your guess." : [`${frame.title}. ${frame.alt}`, votes && this.class.said].filter(Boolean).join(" "));
     if (this.slider >= 0) this.showSlider(stop);
     for (const row of this.rows) row.show(this.positions[row.index]);
     this.showBar();
@@ -420,7 +442,7 @@ export class Panel {
     this.table.classList.toggle("waits", asks);
     if (!this.table.hidden && !asks) this.showNumbers(frame, stop);
     this.light(this.lit);
-    this.speak(asks ? "" : frame.title);
+    this.speak(asks ? this.class.said : frame.title);
     this.host.dataset.shown = this.keyOf(this.positions);
     this.prefetch();
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressed, apart, cleaned, foundIn, freest, linkOf, Frames, nearest, nearestPoint, neighbour, placesOf, rowsOf, runsThrough, spellings, tableOf, verdict, written } from "../src/numbers.js";
+import { addressed, apart, cleaned, foundIn, freest, linkOf, Frames, nearest, nearestPoint, neighbour, placesOf, rowsOf, runsThrough, spellings, summed, swarm, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -144,4 +144,22 @@ test("names with live values stand in rows, a long one in a row of its own", () 
   assert.deepEqual(rows.map((row) => row.map(({ mark }) => mark)), [[short, other], [long]]);
   assert.deepEqual(rows.map(([{ x }]) => x), [0, 0]);
   assert.deepEqual(rowsOf([], 300), []);
+});
+
+test("a swarm keeps its dots where they are and apart in each column, and is as wide as it is crowded", () => {
+  const places = [10, 50, 10, 12, 10, 30];
+  const columns = swarm(places, 8);
+  assert.deepEqual(columns, [0, 0, 1, 3, 2, 0]);
+  const many = Array.from({ length: 200 }, (_, index) => (37 * index) % 101);
+  const placed = swarm(many, 9);
+  many.forEach((place, index) => many.forEach((other, one) => assert.ok(index === one || placed[index] !== placed[one] || Math.abs(place - other) >= 9)));
+  assert.deepEqual([swarm([], 8), swarm([3], 8)], [[], [0]]);
+});
+
+test("the votes of a class are told by their median and their middle half", () => {
+  const percent = { unit: "percent" };
+  assert.equal(summed([0.1, 0.2, 0.4, 0.5, 0.9], percent), "5 votes, half of them from 20 % to 50 %, and the median is 40 %.");
+  assert.equal(summed([0.4, 0.4, 0.4, 0.4, 0.9], percent), "5 votes, at least half of them 40 %, and the median is 40 %.");
+  assert.equal(summed([-1.25], { digits: 2 }), "1 vote, and the median is −1.25.");
+  assert.equal(summed([], percent), "no votes.");
 });
