@@ -2,12 +2,12 @@
 and what panels are told."""
 import http.client
 import logging
+import math
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -16,6 +16,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from lessons.kit import votes
+from lessons.kit.chapters import ROOT
 from lessons.kit.predict import predict
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, View, slider
 from lessons.kit.votes import NoNetworkError, door, network, server
@@ -59,7 +60,7 @@ def vote(asked):
 
 def latest(told):
     """How the vote stands, as a panel was told last."""
-    return told[-1]["class"] if told else dict.fromkeys(("address", "code", "count", "open", "ended", "votes"))
+    return told[-1]["class"] if told else defaultdict(lambda: None)
 
 
 class Phone:
@@ -166,13 +167,12 @@ def test_votes_arrive_and_are_told_while_a_cell_runs_for_long(asked):
 def test_before_the_answer_is_shown_panels_are_told_the_count_and_no_number(asked):
     panel, told = a_panel()
     vote = asked(panel)
-    Phone(vote).votes(77)
+    Phone(vote).votes("73.1864")
     until(lambda: latest(told)["count"] == 1)
-    assert "77" not in str([{**message["class"], "address": "", "code": ""} for message in told])
-    assert "77" not in str({name: trait for name, trait in panel.get_state().items() if name != "_esm"})
-    assert "77" not in repr(vote).replace(vote.address, "")
+    for heard in (told, panel.get_state(), repr(vote)):
+        assert "731864" not in str(heard).replace(".", "")
     panel.prediction.commit(0.5)
-    until(lambda: latest(told)["votes"] == [0.77])
+    until(lambda: latest(told)["votes"] == [73.1864 / 100])
     assert not vote.is_open
 
 
@@ -274,18 +274,24 @@ def test_stop_ends_the_server_and_its_thread(asked):
     vote.stop()
 
 
-def test_the_server_ends_with_its_process_and_says_nothing():
-    code = """if True:
-        import sys
+def test_the_server_ends_with_its_process_and_says_nothing(start_python):
+    process = start_python("""
         from tests.test_votes import a_panel
-        panel, _ = a_panel()
-        print(panel.ask_class(host="127.0.0.1").address)
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and done.stderr == ""
-    host, port = re.match(r"http://([\d.]+):(\d+)/", done.stdout).groups()
+        print(a_panel()[0].ask_class(host="127.0.0.1").address)
+        """)
+    said, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and errors == ""
+    host, port = re.match(r"http://([\d.]+):(\d+)/", said).groups()
     with pytest.raises(OSError):
         socket.create_connection((host, int(port)), timeout=2)
+
+
+def test_a_thread_that_does_not_start_is_an_error_and_no_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(server.web, "Application", None)
+    with pytest.raises(RuntimeError, match="could not be served"):
+        a_panel()[0].ask_class(host=HERE)
+    assert not votes.vote._serving
 
 
 def test_nothing_is_served_unless_a_class_is_asked():
@@ -405,14 +411,14 @@ def test_a_class_behind_one_address_that_answers_several_questions_is_not_turned
 def test_nobody_is_logged_and_no_address_is_kept(vote, caplog):
     caplog.set_level(logging.DEBUG)
     phone = Phone(vote)
-    phone.votes(11)
+    phone.votes("73.1864")
     phone.sends("value=no")
     phone.asks(path="/nothing")
     with socket.create_connection((HERE, int(vote.address.split(":")[2].split("/")[0])), timeout=5) as raw:
         raw.sendall(b"nonsense\r\n\r\n")
         raw.recv(1000)
-    said = [record.getMessage() for record in caplog.records if record.name != "asyncio"]
-    assert not [text for text in said if HERE in text or phone.cookie.partition("=")[2] in text or "11" in text], said
+    said = "\n".join(record.getMessage() for record in caplog.records if record.name != "asyncio")
+    assert not [secret for secret in (HERE, phone.cookie.partition("=")[2], "73.1864") if secret in said], said
     assert HERE not in str(vote._server.door.__dict__)
 
 
@@ -439,7 +445,7 @@ def interfaces(monkeypatch, outward="", **addresses):
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: {name: [part(one)] for name, one in addresses.items()})
     states = {name: SimpleNamespace(isup=name != "down") for name in addresses}
     monkeypatch.setattr(psutil, "net_if_stats", lambda: states)
-    for name in ("JUPYTERHUB_API_URL", "JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_USER"):
+    for name in network._ELSEWHERE:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -461,7 +467,7 @@ def test_without_a_local_network_it_says_so(monkeypatch):
 def test_on_a_hub_it_says_so_unless_an_address_is_given(monkeypatch, asked):
     interfaces(monkeypatch, wlan0="192.168.1.7")
     monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
-    with pytest.raises(NoNetworkError, match="runs on a JupyterHub"):
+    with pytest.raises(NoNetworkError, match="on a server, such as a JupyterHub"):
         a_panel()[0].ask_class()
     assert asked(a_panel()[0]).address.startswith(f"http://{HERE}:")
 
@@ -500,3 +506,9 @@ def test_other_addresses_are_named_for_the_teacher_and_a_shown_answer_too(monkey
     assert 'stop() and then ask_class(host="192.168.1.7")' in repr(vote)
     panel.prediction.show_anyway()
     assert "“Guess again”" in repr(vote)
+
+
+def test_what_teachers_read_has_the_numbers_of_the_code():
+    page = " ".join((ROOT / "docs/teaching.md").read_text(encoding="utf-8").split())
+    assert f"up to {math.ceil(door.SPARE * door.USUAL)} new phones from one address within ten minutes" in page
+    assert f"more than {door.USUAL} students" in page and door.WHILE == 600

@@ -8,6 +8,9 @@ from types import SimpleNamespace
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from lessons.kit.predict import predict
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, View, slider
+from lessons.kit.view.widget import MODULE
 from tests.test_votes import HERE, Phone, a_panel
 from tools import lab
 
@@ -149,6 +152,43 @@ def test_a_phone_and_then_200_vote_and_the_panel_counts_and_draws_the_swarm(clas
     panel.get_by_role("button", name="Guess again").click()
     counted(class_room, "200 votes")
     assert not page.locator(".plot .voted").count() and panel.locator(".class .code").is_visible()
+
+
+MADE = """async ([module, state, votes, told]) => {
+    const { Panel } = await import(URL.createObjectURL(new Blob([module], {type: 'text/javascript'})));
+    document.body.replaceChildren(document.createElement('div'));
+    const model = {get: (name) => state[name], set() {}, save_changes() {}, on() {}};
+    const panel = new Panel(model, document.body.firstChild);
+    panel.hear({...told, votes, count: votes.length});
+    window.__box = panel.charts[0].box; }"""
+# how many dots the swarm has, and how many of them are outside of the axes
+PLACED = """() => {
+    const {left, right, top, bottom, width, height} = window.__box;
+    const dots = [...document.body.firstChild.shadowRoot.querySelectorAll('.plot .voted')];
+    const isOutside = ([x, y]) => !(x >= left && x <= width - right && y >= top && y <= height - bottom);
+    const places = dots.map((dot) => ['cx', 'cy'].map((name) => Number(dot.getAttribute(name))));
+    return [dots.length, places.filter(isOutside).length]; }"""
+
+
+@pytest.mark.parametrize("votes", [[0.0, 1.0], [0.5] * 300, [place / 100 for place in range(101)], [1e-9, 0.2, 1.0]],
+                         ids=["ends", "one place", "everywhere", "near 0"])
+@pytest.mark.parametrize("about", [{"x": (0.5,)}, {"x": (0.0,)}, {"x": (1.0,)}, {"along": "x"}],
+                         ids=["middle", "left", "right", "on the x axis"])
+@pytest.mark.parametrize("kind", ["linear", "log"])
+def test_every_vote_is_a_dot_inside_the_axes_that_meets_no_other(page, about, votes, kind):
+    guess = predict("How high is it?")
+    guess.panel_answers(0.1, {"alpha": 0.5})
+    guess.show_anyway()
+    marks = (Line("of A", "a", "A"), Star("guess", **about), Handle("alpha"))
+    chart = Chart(Axis("α", 0, 1), Axis("accuracy", 0.01, 0.2, kind=kind, unit="percent"), marks)
+    view = View({"alpha": slider("α", [0.0, 0.5, 1.0], 0.5)}, [chart],
+                lambda alpha: Frame("It is", "It.", {"of A": [0.1, 0.1, 0.1]}), prediction=guess, hides=["of A"])
+    state = {name: getattr(view, name) for name in ("spec", "frames", "positions", "typed", "guess", "shown", "ticked")}
+    told = {"address": "", "code": {"size": 1, "path": ""}, "open": False, "ended": True, "turned_away": 0, "most": 1}
+    page.goto("about:blank")
+    page.evaluate(MADE, [MODULE.read_text(encoding="utf-8"), state, votes, told])
+    assert page.evaluate(PLACED) == [len(votes), 0]
+    assert page.evaluate(APART, page.locator("div").first.element_handle()) == []
 
 
 # dots of the swarm that lie on each other

@@ -14,7 +14,9 @@ _FAR = "198.51.100.1"  # an address that nobody has (RFC 5737); any beyond the l
 # Interfaces of containers, virtual machines and tunnels, which a phone does not reach; the names are the systems' own.
 _VIRTUAL = re.compile(r"docker|br-|veth|virbr|vmnet|vmware|vboxnet|virtualbox|vethernet|hyper-v|tun|tap|utun|tailscale"
                       r"|zt|wg|ppp|cni|flannel|podman|lxc|lxd|awdl|llw", re.IGNORECASE)
-_OF_A_HUB = ("JUPYTERHUB_API_URL", "JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_USER")
+# What servers set whose kernels a phone does not reach: JupyterHub and with it Binder, Colab, Kaggle, Codespaces.
+_ELSEWHERE = ("JUPYTERHUB_API_URL", "JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_USER", "COLAB_RELEASE_TAG",
+              "KAGGLE_KERNEL_RUN_TYPE", "CODESPACES")
 
 
 class NoNetworkError(RuntimeError):
@@ -30,14 +32,16 @@ def address_for_phones(host: str | None = None) -> str:
 
     Raises:
         ValueError: `host` is no IPv4 address of one interface.
-        NoNetworkError: no `host` is given, and the kernel runs on a JupyterHub, or no interface has an address.
+        NoNetworkError: no `host` is given, and the kernel runs on a server such as a JupyterHub, or no interface has
+            an address.
     """
     if host is not None:
         return _checked(host)
-    if any(name in os.environ for name in _OF_A_HUB):
-        raise NoNetworkError("This notebook runs on a JupyterHub, and phones usually cannot reach the machine of a hub "
-                             "directly. Open the course on your own computer (make lab) and ask your class there. If "
-                             "the phones do reach this machine, write its address: ask_class(host=\"192.168.1.7\").")
+    if any(name in os.environ for name in _ELSEWHERE):
+        raise NoNetworkError("This notebook runs on a server, such as a JupyterHub, and phones usually cannot reach "
+                             "the machine of its kernel. Open the course on your own computer (make lab) and ask your "
+                             "class there. If the phones do reach this machine, write its address: "
+                             "ask_class(host=\"192.168.1.7\").")
     addresses = candidates()
     if not addresses:
         raise NoNetworkError("This computer is in no local network that phones could be in, too. Connect it to the "

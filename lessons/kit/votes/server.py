@@ -28,9 +28,9 @@ from lessons.kit.votes.door import Door, fresh_token, is_token
 
 MOST_BYTES = 300  # of what a phone sends; "value=0.123456" has 14
 MOST_READ = 64 * 1024  # bytes of a body that are read and dropped, so that its sender hears why
-MOST_CONNECTIONS = 400  # at once; each is a file, and a process often may open 1,024
+MOST_CONNECTIONS = 400  # at once; Windows waits for at most 512, and elsewhere a process often may open 1,024 files
 BACKLOG = 512  # phones that wait for a connection
-PATIENCE = 10.0  # s for the head of a request and for its body
+PATIENCE = 5.0  # s for the head of a request and for its body; some browsers open a connection that they never use
 DAY = 24 * 3600  # s for which a phone keeps its token
 PAUSE = 0.05  # s from a vote until panels are told, so that many votes are told at once
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # that look like no other: a path can be read from the wall and typed
@@ -92,6 +92,8 @@ class Server:
         self._thread = threading.Thread(target=self._run, name="class vote", daemon=True)
         self._thread.start()
         self._ready.wait()
+        if self._loop is None:
+            raise RuntimeError("the page for phones could not be served: its thread has ended, and said why above")
         atexit.register(self.stop)
 
     def stop(self) -> None:
@@ -121,8 +123,12 @@ class Server:
         tell()
 
     def _run(self):
-        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # tornado needs this one on Windows
-            runner.run(self._serve())
+        try:
+            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # tornado needs this one on Windows
+                runner.run(self._serve())
+        finally:
+            self._loop = None
+            self._ready.set()
 
     async def _serve(self):
         self._end = asyncio.Event()

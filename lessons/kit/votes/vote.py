@@ -100,7 +100,7 @@ class ClassVote:
         where = f"The phones of your class vote at {self.address}. The panel has the code for their cameras."
         if not self.prediction.hides:
             where += " The answer is shown, so nobody can vote before you press “Guess again” in the panel."
-        others = [one_more for one_more in candidates() if one_more != self._server.host]
+        others = [address for address in candidates() if address != self._server.host]
         if others:
             where += (f" This computer has other addresses, too: {', '.join(others)}. If a phone cannot open the page, "
                       f"call stop() and then ask_class(host=\"{others[0]}\").")

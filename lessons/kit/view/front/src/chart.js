@@ -171,7 +171,7 @@ export class Chart {
       else parts.push(s("line", { class: "handle", x1: x, x2: x, y1: this.box.top - 6 * this.k, y2: this.box.height - this.box.bottom + 6 * this.k }));
     }
     const mark = this.marks.find(({ kind }) => kind === "star");
-    if (mark && votes) parts.push(...this.swarm(mark, votes));
+    if (mark && votes) parts.push(...this.swarm(mark, votes, guess !== null));
     if (mark) parts.push(this.star(mark, guess));
     this.moving.replaceChildren(...parts.flat().filter(Boolean));
     const curves = this.narrow || this.nears.length ? [...this.drawnCurves(frame, hidden), ...this.spotNames()] : [];
@@ -361,20 +361,20 @@ export class Chart {
 
   // The votes of a class, a dot each: in columns left and right of the star, or on one side where that has more room, or in
   // rows above the x axis where the guess is a place there. One beyond the axis stands at its end. Where there is no room
-  // for all, they are smaller.
-  swarm(mark, values) {
+  // for all, they are smaller. Where there `isGuess`, its name stands free.
+  swarm(mark, values, isGuess) {
     const { box, k } = this;
     const [left, right, top, bottom] = [box.left, box.width - box.right, box.top, box.height - box.bottom];
     const isAcross = mark.along === "x";
     const places = values.map((value) => isAcross ? clamp(this.x(value) || left, left, right) : clamp(this.at(value) ?? bottom, top, bottom));
     const from = isAcross ? bottom : this.x(mark.x[0]);
-    const begin = (isAcross ? 6 : 18) * k;
+    const begin = (isAcross ? 6 : isGuess ? 42 : 18) * k;
     const rooms = (isAcross ? [bottom - top] : [right - from, from - left]).map((room) => room - begin);
     const sides = isAcross ? [-1] : Math.min(...rooms) > Math.max(...rooms) / 2 ? [1, -1] : rooms[0] > rooms[1] ? [1] : [-1];
     const room = sides.length * (sides.length > 1 ? Math.min(...rooms) : Math.max(...rooms));
     let gap = 9 * k;
     let columns = swarm(places, gap);
-    while ((Math.max(0, ...columns) + sides.length) * gap > room && gap > 1) columns = swarm(places, gap *= 0.9);
+    while ((Math.max(0, ...columns) + sides.length) * gap > room && gap > 0.2) columns = swarm(places, gap *= 0.9);
     return places.map((place, index) => {
       const off = from + sides[columns[index] % sides.length] * (begin + gap * Math.floor(columns[index] / sides.length));
       return s("circle", { class: "voted", r: 0.45 * gap, cx: isAcross ? place : off, cy: isAcross ? off : place });
