@@ -18,7 +18,7 @@ from lessons.kit.predict import predict, veil
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, View, chips, slider
 from lessons.kit.view.widget import MODULE
 from tools import book
-from tools.book import documents, executing, frames, kernel, plans
+from tools.book import documents, executing, frames, kernel, plans, translating
 from tools.book.lesson import Preparing, states
 
 ALPHAS = (0.0, 0.5, 1.0)
@@ -375,7 +375,8 @@ def make(folder, made=None):
 def build(folder, language="", made=None):
     """The book of the executed notebooks in a folder."""
     source, out = folder / "book/source", folder / f"site{language}"
-    assert book.prepare(folder / "executed", source, made) == {}
+    say = translating.Translation(book.SITE / f"locale/{language}/LC_MESSAGES/panels.po")
+    assert book.prepare(folder / "executed", source, made, say) == {}
     try:
         book.build(source, out, language)
     except subprocess.CalledProcessError as error:
@@ -399,3 +400,61 @@ def test_a_translated_page_is_in_its_language_and_every_sentence_of_it_is_still_
         assert english in source, "it was changed since it was translated"
         assert re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", german) in shown
     assert 'lang="de"' in page and len(sentences) > 12
+    script = (tmp_path / "sitede/_static/view.js").read_text(encoding="utf-8")
+    assert '"Just show me": "Einfach zeigen"' in script
+
+
+def test_every_sentence_of_a_panel_and_of_a_question_is_said_in_another_language_and_nothing_else_changes():
+    notebook = executed()
+    kept = states(notebook)
+    shouted = {}
+
+    def say(text):
+        shouted[text.upper()] = text
+        return text.upper()
+
+    for state in kept.values():
+        if "spec" not in state:
+            continue
+        other = translating.said(state, say)
+        assert other != state and as_it_was(other, shouted) == json.loads(json.dumps(state))
+    assert {"FROM ONE START, THE MIDPOINT IS GOOD", "A NETWORK", "ONE START", "ACCURACY", "CHAPTER 0: A TEST",
+            QUESTION.upper()} <= set(shouted)
+    assert "CURVE" not in shouted, "a mark is found by its name"
+
+
+def as_it_was(part, said):
+    """Nested lists and mappings with the sentences that were said put back."""
+    if isinstance(part, dict):
+        return {name: as_it_was(value, said) for name, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [as_it_was(entry, said) for entry in part]
+    return said.get(part, part) if isinstance(part, str) else part
+
+
+def test_a_translation_serves_all_numbers_of_a_sentence_and_must_have_them(tmp_path):
+    path = tmp_path / "panels.po"
+    path.write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+                    'msgid "{0} of {1} layers"\nmsgstr "von {1} Schichten {0}"\n', encoding="utf-8")
+    say = translating.Translation(path)
+    assert say("3 of 1,200 layers") == "von 1,200 Schichten 3" and say("3 layers") == "3 layers"
+    assert translating.Translation(tmp_path / "none.po")("3 layers") == "3 layers"
+    path.write_text(path.read_text(encoding="utf-8").replace("{1} Schichten", "Schichten"), encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape("must have the same {numbers} as '{0} of {1} layers'")):
+        translating.Translation(path)
+
+
+def test_what_a_cell_shows_is_translated_by_paragraphs():
+    page = Markup('<table><tr><th>name</th><td>0.5</td></tr></table><p class="a">A <b>bold</b> word.</p><p>3.5</p>')
+    assert translating.html(page, lambda text: f"[{text}]") == (
+        '<table><tr><th>[name]</th><td>0.5</td></tr></table><p class="a">[A <b>bold</b> word.]</p><p>3.5</p>')
+
+
+def test_the_panel_of_the_front_page_is_wholly_in_german():
+    heard = translating.Collecting()
+    for path in sorted(MODULE.parent.glob("front/src/*.js")):
+        for word in translating.words_of(path.read_text(encoding="utf-8")):
+            heard.of_a_script(word)
+    say = translating.Translation(book.SITE / "locale/de/LC_MESSAGES/panels.po")
+    words = [str(message.id) for message in heard.catalog if message.id]
+    assert len(words) > 20 and [word for word in words if say.of_a_script(word) == word] == []

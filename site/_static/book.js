@@ -40,7 +40,7 @@
       host.style.minHeight = "0";
       if (host.dataset.level) host.shadowRoot.querySelector(".title").ariaLevel = host.dataset.level;
     } catch (error) {
-      host.textContent = `This panel cannot be shown here: ${error.message}.`;
+      host.textContent = weightspace.say("This panel cannot be shown here: {0}.", error.message);
     }
   }
 

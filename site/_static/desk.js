@@ -3,7 +3,7 @@
 (() => {
   const hosts = [...document.querySelectorAll("[data-desk]")];
   if (!hosts.length) return;
-  const { four } = weightspace;
+  const { four, say } = weightspace;
   const rest = () => new Promise((done) => { setTimeout(done); });
   const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
@@ -299,18 +299,22 @@
       const [one, all] = [weights, outputs].map((of) => mean(added.map((place) => of[place])));
       const share = added.length ? one : weights[0];
       const says = added.length
-        ? `On the ${added.length > 1 ? `${added.length} tasks` : "task"} that you add, one network is ${percent(one)} accurate, and all networks together are ${percent(all)}`
-        : lams.some((lam) => lam < 0) ? `After the subtraction, ${percent(weights[0])} of the upright digits are right` : `This is the pretrained network, which is ${percent(weights[0])} accurate on upright digits`;
-      found.tell(says, `Two standard errors are ${within(share, labels.length * Math.max(1, added.length))} points.`);
+        ? say("Of the digits that you add ({0}), one network gets {1} right, and all networks together {2}", added.map((place) => `${angles[place]}°`).join(", "), percent(one), percent(all))
+        : lams.some((lam) => lam < 0) ? say("After the subtraction, {0} of the upright digits are right", percent(weights[0])) : say("This is the pretrained network, which is {0} accurate on upright digits", percent(weights[0]));
+      found.tell(says, say("Two standard errors are {0} points.", within(share, labels.length * Math.max(1, added.length))));
     });
-    const sliders = tuned.map((angle, place) => slider(`λ for ${angle}°`, -1, 1, 0.05, 0, (lam) => lam.toFixed(2).replace("-", "−"), (lam) => { lams[place] = lam; draw(); }));
+    const sliders = tuned.map((angle, place) => slider(say("λ for {0}°", angle), -1, 1, 0.05, 0, (lam) => lam.toFixed(2).replace("-", "−"), (lam) => { lams[place] = lam; draw(); }));
     const set = (values) => { values.forEach((lam, place) => { lams[place] = lam; sliders[place].set(lam); }); draw(); };
-    const choices = { "none": () => 0, "all eight, λ = 0.15": () => 0.15, "all eight, λ = 0.5": () => 0.5, "22.5° alone, λ = 1": (_, place) => Number(!place), "180° subtracted, λ = −0.5": (_, place) => (place === tuned.length - 1 ? -0.5 : 0) };
+    const [first, last] = [tuned[0], tuned.at(-1)];
+    const choices = {
+      [say("none")]: () => 0, [say("all, λ = {0}", 0.15)]: () => 0.15, [say("all, λ = {0}", 0.5)]: () => 0.5,
+      [say("{0}° alone, λ = 1", first)]: (angle) => Number(angle === first), [say("{0}° subtracted, λ = −0.5", last)]: (angle) => (angle === last ? -0.5 : 0),
+    };
     host.replaceChildren(...found.parts,
-      key(["ws-got", "one network, mixed in the weights"], ["ws-outputs", "all networks run, mixed in the outputs"], ["ws-own", "the task’s own network"]),
-      buttons("Set the sliders to", Object.keys(choices), (name) => set(tuned.map(choices[name]))),
-      made("div", "", { className: "ws-rows" }, made("div", "", { className: "ws-row ws-head" }, made("span", "λ of each task vector"), made("span", "accuracy on each task")), ...angles.map((_, place) => made("div", "", { className: "ws-row" }, place ? sliders[place - 1].part : made("span", "pretraining, upright", { className: "ws-slide" }), measures[place].part))),
-      made("p", `${source}, ${labels.length} test images a task. Weights are rounded to float16. The standard error of one accuracy is at most ${(50 / Math.sqrt(labels.length)).toFixed(1)} points.`, { className: "ws-caption" }));
+      key(["ws-got", say("one network, mixed in the weights")], ["ws-outputs", say("all networks run, mixed in the outputs")], ["ws-own", say("the task’s own network")]),
+      buttons(say("Set the sliders to"), Object.keys(choices), (name) => set(tuned.map(choices[name]))),
+      made("div", "", { className: "ws-rows" }, made("div", "", { className: "ws-row ws-head" }, made("span", say("λ of each task vector")), made("span", say("accuracy on each task"))), ...angles.map((_, place) => made("div", "", { className: "ws-row" }, place ? sliders[place - 1].part : made("span", say("pretraining, upright"), { className: "ws-slide" }), measures[place].part))),
+      made("p", say("{0}, {1} test images a task. Weights are rounded to float16. The standard error of one accuracy is at most {2} points.", source, labels.length, (50 / Math.sqrt(labels.length)).toFixed(1)), { className: "ws-caption" }));
     draw();
     return (values) => set(values);
   }
@@ -320,22 +324,22 @@
     const [ways, lams] = [Object.keys(directions.ways), Array.from({ length: 31 }, (_, place) => place / 5)];
     const at = { way: ways[0], count: 0, lam: 1 };
     const found = finding();
-    const measures = [...tasks, "mean over the tasks"].map(measure);
+    const measures = [...tasks, say("mean over the tasks")].map(measure);
     const map = mapOf(most, lams, (count, lam) => set({ count, lam }));
     const known = Object.fromEntries(ways.map((way) => [way, new Map()]));
     const draw = once(() => {
       const of = directions.accuracies(at.way, at.count, at.lam);
       of.forEach((got, task) => measures[task].show({ got, own: own[task] }));
       measures.at(-1).show({ got: mean(of), own: mean(own) });
-      const origin = at.way === ways[0] ? "the average" : "θ₀";
+      const share = percent(mean(of));
       const says = at.count
-        ? `With ${at.count} direction${at.count > 1 ? "s" : ""} of each task vector and λ = ${at.lam.toFixed(1)}, the merged network is ${percent(mean(of))} accurate`
-        : `No direction is kept, so this is ${origin}, which is ${percent(mean(of))} accurate`;
-      found.tell(says, `Two standard errors are ${within(mean(of), tasks.length * labels.length)} points.`);
+        ? say("With {0} of each task vector’s directions and λ = {1}, the merged network is {2} accurate", at.count, at.lam.toFixed(1), share)
+        : at.way === ways[0] ? say("No direction is kept, so this is the average, which is {0} accurate", share) : say("No direction is kept, so this is θ₀, which is {0} accurate", share);
+      found.tell(says, say("Two standard errors are {0} points.", within(mean(of), tasks.length * labels.length)));
       map.draw(known[at.way], at);
     });
     const sliders = {
-      count: slider("directions kept in layer 1", 0, most, 1, at.count, String, (count) => { at.count = count; draw(); }),
+      count: slider(say("directions kept in layer 1"), 0, most, 1, at.count, String, (count) => { at.count = count; draw(); }),
       lam: slider("λ", 0, lams.at(-1), 0.2, at.lam, (lam) => lam.toFixed(1), (lam) => { at.lam = lam; draw(); }),
     };
     function set(values) {
@@ -346,10 +350,10 @@
     }
     const way = made("select", "", {}, ...ways.map((name) => made("option", name)));
     way.addEventListener("change", () => { at.way = way.value; draw(); fill(); });
-    host.replaceChildren(...found.parts, key(["ws-got", "one network, merged"], ["ws-own", "the task’s own network"]),
+    host.replaceChildren(...found.parts, key(["ws-got", say("one network, merged")], ["ws-own", say("the task’s own network")]),
       made("div", "", { className: "ws-both" },
-        made("div", "", {}, sliders.count.part, sliders.lam.part, made("label", "task vectors ", { className: "ws-slide" }, way), ...measures.map(({ part }) => part)), map.part),
-      made("p", `${source}, all pixels permuted, ${labels.length} test images a task. Weights are rounded to float16. The best place of the map is chosen on the images that it shows, so its accuracy flatters.`, { className: "ws-caption" }));
+        made("div", "", {}, sliders.count.part, sliders.lam.part, made("label", say("task vectors "), { className: "ws-slide" }, way), ...measures.map(({ part }) => part)), map.part),
+      made("p", say("{0}, all pixels permuted, {1} test images a task. Weights are rounded to float16. The best place of the map is chosen on the images that it shows, so its accuracy flatters.", source, labels.length), { className: "ws-caption" }));
     new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 
     // The map is filled while the page rests, one count of directions after the other.
@@ -379,8 +383,8 @@
       const [across, up] = [Math.floor(offsetX / canvas.clientWidth * (most + 1)), Math.floor((1 - offsetY / canvas.clientHeight) * lams.length)];
       chosen(Math.min(most, Math.max(0, across)), lams[Math.min(lams.length - 1, Math.max(0, up))]);
     });
-    const part = made("div", "", { className: "ws-ranks" }, made("p", "Mean accuracy. Press a place to go there.", {}), canvas,
-      made("p", `→ directions kept, 0 to ${most}; ↑ λ, 0 to ${lams.at(-1)}`, {}), made("p", "", { className: "ws-scale" }, made("span", percent(LOW)), made("i", "", { ariaHidden: "true" }), made("span", percent(HIGH))));
+    const part = made("div", "", { className: "ws-ranks" }, made("p", say("Mean accuracy. Press a place to go there."), {}), canvas,
+      made("p", say("→ directions kept, 0 to {0}; ↑ λ, 0 to {1}", most, lams.at(-1)), {}), made("p", "", { className: "ws-scale" }, made("span", percent(LOW)), made("i", "", { ariaHidden: "true" }), made("span", percent(HIGH))));
     function draw(known, at) {
       const [style, pen] = [getComputedStyle(part), canvas.getContext("2d")];
       const [low, high, ink, surface] = ["--low", "--high", "--ink", "--surface"].map((name) => style.getPropertyValue(name));
@@ -399,7 +403,7 @@
         pen.arc(x, y, 9, 0, 7);
         pen.stroke();
       }
-      canvas.ariaLabel = `Map of mean accuracy. Highest so far: ${percent(best.share)} with ${best.count} directions and λ = ${best.lam}.`;
+      canvas.ariaLabel = say("Map of mean accuracy. Highest so far: {0} with {1} directions and λ = {2}.", percent(best.share), best.count, best.lam);
     }
     return { part, draw };
   }
@@ -411,19 +415,19 @@
     try {
       const desk = await weightspace.beside(host.dataset.name, host.dataset.desk);
       const [kind, show] = KINDS[desk.kind];
-      const told = (share) => { host.firstChild.textContent = `The networks look at their images: ${percent(share)}`; };
+      const told = (share) => { host.firstChild.textContent = say("The networks look at their images: {0}", percent(share)); };
       const computes = await kind.of(desk, "plain" in host.dataset, told);
       Object.assign(host, { computes, set: show(host, computes) });
       host.dataset.ready = "";
     } catch (error) {
-      host.textContent = `These networks cannot be shown here: ${error.message}.`;
+      host.textContent = say("These networks cannot be shown here: {0}.", error.message);
     }
   }
   const nearing = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
       nearing.unobserve(target);
-      target.replaceChildren(made("p", "The networks are loaded."));
+      target.replaceChildren(made("p", say("The networks are loaded.")));
       begin(target);
     }
   }, { rootMargin: "300px" });

@@ -2,6 +2,7 @@
 // clock. The keys → and ← turn the sections; Page Down, as a presenter's remote sends it, first goes down a long one; N
 // shows the notes, and Escape goes back to the page.
 (() => {
+  const { say } = weightspace;
   const article = document.querySelector("article.bd-article");
   const whole = article?.querySelector(":scope > section");
   if (!whole?.querySelector(".cell")) return; // a lesson has cells, other pages have none
@@ -11,8 +12,7 @@
     address.searchParams.set("present", "");
     const link = document.createElement("p");
     link.className = "ws-present";
-    link.innerHTML = '<a href="">Present this lesson</a>';
-    link.firstChild.href = address.href;
+    link.append(Object.assign(document.createElement("a"), { href: address.href, textContent: say("Present this lesson") }));
     whole.querySelector("h1").after(link);
     return;
   }
@@ -47,20 +47,20 @@
   const [where, clock, notes] = ["span", "span", "aside"].map((tag) => document.createElement(tag));
   notes.className = "ws-said";
   notes.setAttribute("role", "note");
-  notes.setAttribute("aria-label", "Notes");
+  notes.setAttribute("aria-label", say("Notes"));
   notes.hidden = true;
   clock.className = "ws-clock";
   where.setAttribute("aria-live", "polite");
-  const noted = button("Notes", "Show the notes (N)", () => {
+  const noted = button(say("Notes"), say("Show the notes (N)"), () => {
     notes.hidden = !notes.hidden;
     noted.setAttribute("aria-pressed", String(!notes.hidden));
   });
   noted.setAttribute("aria-pressed", "false");
-  bar.append(button("←", "Previous (←)", () => turn(at - 1)), where, button("→", "Next (→)", () => turn(at + 1)),
-    noted, clock, button("Leave", "Back to the page (Escape)", leave));
+  bar.append(button("←", say("Previous (←)"), () => turn(at - 1)), where, button("→", say("Next (→)"), () => turn(at + 1)),
+    noted, clock, button(say("Leave"), say("Back to the page (Escape)"), leave));
   const stage = document.createElement("section"); // a landmark, by which a screen reader finds the buttons
   stage.className = "ws-stage";
-  stage.setAttribute("aria-label", "Presentation");
+  stage.setAttribute("aria-label", say("Presentation"));
   stage.append(notes, bar);
   document.body.append(stage);
   document.documentElement.classList.add("ws-presents");
@@ -74,9 +74,9 @@
     screens.forEach((screen, place) => screen.forEach((node) => node.classList.toggle("ws-away", place !== at)));
     title.classList.remove("ws-away"); // small, above all screens but the first
     title.classList.toggle("ws-above", !screens[at].includes(title));
-    where.textContent = `${at + 1} of ${screens.length}`;
+    where.textContent = say("{0} of {1}", at + 1, screens.length);
     const [said] = screens[at].flatMap((node) => (node.matches(".ws-notes") ? [node] : [...node.querySelectorAll(".ws-notes")]));
-    notes.replaceChildren(...(said ? [...said.cloneNode(true).childNodes] : ["No notes for this screen."]));
+    notes.replaceChildren(...(said ? [...said.cloneNode(true).childNodes] : [say("No notes for this screen.")]));
     scrollTo(0, 0);
     const section = headingOf(screens[at]).closest("section");
     history.replaceState(null, "", `${location.pathname}${location.search}#${at ? section.id : ""}`);

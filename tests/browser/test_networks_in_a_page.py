@@ -17,6 +17,7 @@ LOGITS = """([name, settings]) => {
     const { computes } = document.getElementById(name);
     return [computes.kernel.isCompiled, Array.from(computes.logits(...settings).values)];
 }"""
+SAYS = "([name, text]) => document.querySelector(`#${name} .ws-says`).textContent.includes(text)"
 WAYS = {"from the average (CART)": True, "from θ₀": False}
 
 
@@ -103,16 +104,15 @@ def test_a_slider_and_a_button_move_what_is_shown(reader):
     before = desk.locator(".ws-value").all_inner_texts()
     for _ in range(20):
         reader.keyboard.press("ArrowRight")
-    reader.wait_for_function("() => document.querySelector('#mixing .ws-says').textContent.startsWith('On the task')")
+    reader.wait_for_function(SAYS, arg=["mixing", "Of the digits that you add (90°)"])
     assert desk.get_by_role("slider", name="λ for 90°").get_attribute("aria-valuetext") == "1.00"
     alone = reader.evaluate("() => document.querySelector('#mixing').computes.accuracies([0, 1])")
     assert alone["weights"][2] == alone["own"][2], "at λ = 1 it is the task's own network"
     assert before != desk.locator(".ws-value").all_inner_texts()
-    desk.get_by_role("button", name="all eight, λ = 0.5").click()
-    reader.wait_for_function(
-        "() => document.querySelector('#mixing .ws-says').textContent.startsWith('On the 2 tasks')")
+    desk.get_by_role("button", name="all, λ = 0.5").click()
+    reader.wait_for_function(SAYS, arg=["mixing", "Of the digits that you add (22.5°, 90°)"])
     assert desk.locator("output").all_inner_texts() == ["0.50"] * 2
-    reader.wait_for_function("() => document.querySelector('#mixing [role=status]').textContent.includes('2 tasks')")
+    reader.wait_for_function("() => document.querySelector('#mixing [role=status]').textContent.includes('22.5°')")
 
 
 def test_a_press_on_the_map_goes_there(reader):
@@ -122,10 +122,9 @@ def test_a_press_on_the_map_goes_there(reader):
     assert desk.locator("output").all_inner_texts() == ["10", "6.0"]
     desk.get_by_role("slider", name="directions").focus()
     reader.keyboard.press("Home")
-    reader.wait_for_function(
-        "() => document.querySelector('#directions .ws-says').textContent.startsWith('No direction is kept')")
+    reader.wait_for_function(SAYS, arg=["directions", "No direction is kept"])
     desk.get_by_label("task vectors").select_option("from θ₀")
-    reader.wait_for_function("() => document.querySelector('#directions .ws-says').textContent.includes('this is θ₀')")
+    reader.wait_for_function(SAYS, arg=["directions", "this is θ₀"])
 
 
 def test_the_map_shows_what_each_setting_gives(reader):

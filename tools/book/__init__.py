@@ -36,7 +36,7 @@ FRONT_SAYS = "Two small networks, each of which learned to tell the arms of a sp
 
 
 def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None,
-            say: translating.Say = str) -> dict[str, dict[str, int]]:
+            say: translating.Translation | translating.Collecting = translating.ENGLISH) -> dict[str, dict[str, int]]:
     """Write the source of the book.
 
     Args:
@@ -93,7 +93,7 @@ def _settle(source, say):
 def _words(say):
     """What scripts of the pages say in another language; "" in English."""
     scripts = [*MODULE.parent.glob("front/src/*.js"), *(SITE / "_static").rglob("*.js")]
-    words = {word: say(word) for path in sorted(scripts)
+    words = {word: say.of_a_script(word) for path in sorted(scripts)
              for word in translating.words_of(path.read_text(encoding="utf-8"))}
     others = {word: other for word, other in words.items() if other != word}
     return f"globalThis.weightspaceWords={json.dumps(others, ensure_ascii=False)};\n" if others else ""
@@ -196,7 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
         executing.bring_up_to_date(chosen, options.executed, options.profile)
     start = time.perf_counter()
     source = ROOT / "build/book/source"
-    say = translating.Collecting() if options.messages else translating.translation(
+    say = translating.Collecting() if options.messages else translating.Translation(
         SITE / f"locale/{options.language}/LC_MESSAGES/panels.po")
     made = desks.made() if all((options.executed / chapters.chapter(stem).place).exists() for stem in MIXED) else {}
     for stem, panels in prepare(options.executed, source, made, say).items():

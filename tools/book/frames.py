@@ -54,7 +54,7 @@ class Beside:
     folder: Path
     address: str
     names: set[str] = field(default_factory=set)
-    say: translating.Say = str
+    say: translating.Say = translating.ENGLISH
 
     def panel(self, name: str, state: dict) -> str:
         """Write a panel's state as a script; returns its address.

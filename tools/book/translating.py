@@ -40,24 +40,37 @@ def masked(text: str) -> tuple[str, list[str]]:
     return _NUMBER.sub(taken, text), numbers
 
 
-def translation(path: Path) -> Say:
-    """What a file of translations makes of a sentence; a sentence that it lacks stays as it is.
+class Translation:
+    """What a file of translations makes of sentences; a sentence that it lacks stays as it is.
+
+    Args:
+        path: the file; without one, everything stays English.
 
     Raises:
         ValueError: a translation has other numbers than its sentence.
     """
-    known = {}
-    if path.exists():
-        for message in pofile.read_po(io.BytesIO(path.read_bytes())):
+
+    def __init__(self, path: Path | None = None):
+        self._known: dict[str, str] = {}
+        for message in pofile.read_po(io.BytesIO(path.read_bytes())) if path and path.exists() else ():
             if message.id and message.string:
                 if set(_PLACE.findall(message.id)) != set(_PLACE.findall(message.string)):
                     raise ValueError(f"{path}: {message.string!r} must have the same {{numbers}} as {message.id!r}")
-                known[message.id] = message.string
+                self._known[message.id] = message.string
 
-    def say(text):
+    def __call__(self, text: str) -> str:
+        """A sentence with its numbers, in the other language."""
         sentence, numbers = masked(text)
-        return _PLACE.sub(lambda place: numbers[int(place[1])], known[sentence]) if sentence in known else text
-    return say
+        if sentence not in self._known:
+            return text
+        return _PLACE.sub(lambda place: numbers[int(place[1])], self._known[sentence])
+
+    def of_a_script(self, text: str) -> str:
+        """A sentence of a script, whose numbers are {0}, {1} … already."""
+        return self._known.get(text, text)
+
+
+ENGLISH = Translation()
 
 
 def said(state: dict, say: Say) -> dict:
@@ -92,8 +105,8 @@ def _changed(part, path, say):
 
 
 def html(page: Markup, say: Say) -> Markup:
-    """What a cell shows, in which `say` has made something of every paragraph, entry of a list and cell of a table, each
-    as HTML."""
+    """What a cell shows, in which `say` has made something of the HTML of each paragraph, list entry and table
+    cell."""
     def changed(match):
         name, about, inside = match.groups()
         return f"<{name}{about}>{say(inside)}</{name}>" if _WORD.search(_TAG.sub("", inside)) else match[0]
@@ -111,9 +124,12 @@ class Collecting:
         self.catalog = Catalog(project="Weightspace", charset="utf-8")
 
     def __call__(self, text: str) -> str:
-        sentence, _ = masked(text)
-        if sentence not in self.catalog:
-            self.catalog.add(sentence)
+        self.of_a_script(masked(text)[0])
+        return text
+
+    def of_a_script(self, text: str) -> str:
+        if text not in self.catalog:
+            self.catalog.add(text)
         return text
 
     def write(self, path: Path) -> None:

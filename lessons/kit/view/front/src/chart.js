@@ -6,6 +6,7 @@ import { select } from "d3-selection";
 import { area, line } from "d3-shape";
 import { form, s, star } from "./dom.js";
 import { apart, clamp, freest, linkOf, rowsOf, swarm, written } from "./numbers.js";
+import { say } from "./words.js";
 
 const QUIET = new Set(["other", "chance", "single"]); // their names stand small, on one line
 const SILENT = new Set(["other", "chance"]); // lines without a live value
@@ -348,7 +349,7 @@ export class Chart {
     const y = Math.min(bottom, Math.max(top, there));
     const beyond = there < top - 1 ? " ↑" : there > bottom + 1 ? " ↓" : "";
     return [s("path", { class: "star", d: star(10 * this.k), transform: `translate(${this.x(mark.x[0])},${y})` }),
-      s("text", { class: "guess", x: this.x(mark.x[0]), y: y > bottom - 26 * this.k ? y - 16 * this.k : y + 24 * this.k, "text-anchor": "middle" }, `your guess${beyond}`)];
+      s("text", { class: "guess", x: this.x(mark.x[0]), y: y > bottom - 26 * this.k ? y - 16 * this.k : y + 24 * this.k, "text-anchor": "middle" }, `${say("your guess")}${beyond}`)];
   }
 
   // A guess that is a place on the x axis.
@@ -356,7 +357,7 @@ export class Chart {
     if (value === null || value === undefined) return [];
     const [x, bottom] = [this.x(value), this.box.height - this.box.bottom];
     return [s("line", { class: "guessed", x1: x, x2: x, y1: this.box.top, y2: bottom }),
-      s("text", { class: "guess", x, y: bottom - 10 * this.k, "text-anchor": "middle" }, "your guess")];
+      s("text", { class: "guess", x, y: bottom - 10 * this.k, "text-anchor": "middle" }, say("your guess"))];
   }
 
   // The votes of a class, a dot each: in columns left and right of the star, or on one side where that has more room, or in
@@ -452,6 +453,6 @@ export class Chart {
   // At which stop the live values are: "at α = 0.5".
   stopName(stop) {
     const { label } = this.spec.x;
-    return label && label.length < 4 ? `at ${label} = ${this.stops[stop]}` : `at ${this.stops[stop]}`;
+    return label && label.length < 4 ? say("at {0} = {1}", label, this.stops[stop]) : say("at {0}", this.stops[stop]);
   }
 }

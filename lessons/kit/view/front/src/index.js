@@ -3,8 +3,9 @@
 import { foundIn } from "./numbers.js";
 import { Panel } from "./panel.js";
 import { Quiz } from "./quiz.js";
+import { say } from "./words.js";
 
-export { Panel };
+export { Panel, say };
 
 // Shows a widget's state in an element. `name` is that of a view on a page with several; `changed` is told the name of
 // what the reader changed: a guess, a position, a choice.

@@ -1,6 +1,7 @@
 // Pure helpers: where a value lies, how labels keep apart, how numbers are written. No DOM here, so node can test them.
 import { median, quantileSorted } from "d3-array";
 import { format } from "d3-format";
+import { say } from "./words.js";
 
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
@@ -125,10 +126,10 @@ export function written(value, axis) {
 // How close a guess came, in a word; `span` is what the answer could have been, from lowest to highest.
 export function verdict(guess, truth, span, percent) {
   const off = Math.abs(guess - truth);
-  const said = percent ? `${Math.round(100 * off)} points` : format(".2~g")(off);
-  if (off <= 0.03 * span) return "Close!";
-  if (off <= 0.1 * span) return "Not far off.";
-  return `Off by ${said}.`;
+  const said = percent ? say("{0} points", Math.round(100 * off)) : format(".2~g")(off);
+  if (off <= 0.03 * span) return say("Close!");
+  if (off <= 0.1 * span) return say("Not far off.");
+  return say("Off by {0}.", said);
 }
 
 // How many votes, in words.

@@ -7,6 +7,7 @@ import { Letters } from "./letters.js";
 import { addressed, clamp, cleaned, Frames, MOST_LETTERS, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
 import { followTheme } from "./theme.js";
+import { say } from "./words.js";
 
 const WIDE = 860; // px: two charts side by side
 const MOST_CHIPS = 6;
@@ -63,18 +64,18 @@ export class Panel {
     this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...(control.kind === "typed" ? this.typing(control, index) : this.choices(control, index)), index }).filter(Boolean);
     const more = this.rows.filter((row) => row.more).map((row) => row.node);
     this.waits = h("p", { class: "waits-for", role: "status" });
-    this.table = h("div", { class: "numbers", hidden: true, tabindex: 0, role: "region", "aria-label": "All numbers" });
+    this.table = h("div", { class: "numbers", hidden: true, tabindex: 0, role: "region", "aria-label": say("All numbers") });
     this.alternatives = this.charts.length > 1 ? this.chartChips() : null;
     this.numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
       this.table.hidden = !this.table.hidden;
       this.numbers.setAttribute("aria-expanded", String(!this.table.hidden));
       this.show();
-    } }, "All numbers");
+    } }, say("All numbers"));
     const section = h("section", { class: "view" },
       spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.class.node, this.tries, this.says, this.alternatives, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
-      more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.waits, this.table,
-      h("div", { class: "foot" }, this.numbers, this.name !== null && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
+      more.length ? h("details", {}, h("summary", {}, say("More")), more) : null, this.waits, this.table,
+      h("div", { class: "foot" }, this.numbers, this.name !== null && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, say("How measured")), h("p", {}, spec.caption))),
       this.live);
     if (this.slider >= 0) this.buildSlider();
     for (const chart of this.charts) if (chart.hasHandle || chart.guessed || chart.picking) this.drags(chart);
@@ -101,8 +102,8 @@ export class Panel {
     const note = h("p", { class: "note", role: "status" });
     const isTyped = (place) => place === control.texts.length;
     if (!this.model.send) {
-      note.textContent = "To type a sentence of your own, open this panel in its notebook.";
-      const { node, show, more } = this.choices({ ...control, label: "Choose", texts: isTyped(this.positions[index]) ? [...control.texts, this.typed] : control.texts }, index);
+      note.textContent = say("To type a sentence of your own, open this panel in its notebook.");
+      const { node, show, more } = this.choices({ ...control, label: say("Choose"), texts: isTyped(this.positions[index]) ? [...control.texts, this.typed] : control.texts }, index);
       return { more, show, node: [node, note] };
     }
     let waits = null;
@@ -115,7 +116,7 @@ export class Panel {
     };
     const field = h("textarea", { rows: 1, dir: "auto", spellcheck: "false", oninput: () => {
       const letters = [...field.value];
-      note.textContent = letters.length > MOST_LETTERS ? `Only the first ${MOST_LETTERS} letters are used.` : "";
+      note.textContent = letters.length > MOST_LETTERS ? say("Only the first {0} letters are used.", MOST_LETTERS) : "";
       if (letters.length > MOST_LETTERS) field.value = letters.slice(0, MOST_LETTERS).join("");
       clearTimeout(waits);
       waits = setTimeout(typed, TYPING_PAUSE);
@@ -124,7 +125,7 @@ export class Panel {
       event.preventDefault();
       typed();
     } });
-    const { node, show, more } = this.choices({ ...control, label: "or choose" }, index, (place) => { clearTimeout(waits); waits = null; this.go(index, place); });
+    const { node, show, more } = this.choices({ ...control, label: say("or choose") }, index, (place) => { clearTimeout(waits); waits = null; this.go(index, place); });
     return { more, node: [h("label", { class: "typed" }, h("span", { class: "legend" }, control.label), field), note, node], show: (place) => {
       const text = isTyped(place) ? this.typed : control.sentences[place];
       if (!waits && cleaned(field.value) !== text) field.value = text;
@@ -141,7 +142,7 @@ export class Panel {
     } }));
     this.showTicks = () => boxes.forEach((box, place) => { box.checked = this.model.get("ticked").includes(place); });
     this.showTicks();
-    return h("fieldset", { class: "tries" }, h("legend", { class: "legend" }, "Try"),
+    return h("fieldset", { class: "tries" }, h("legend", { class: "legend" }, say("Try")),
       h("div", { class: "list" }, boxes.map((box, place) => h("label", { class: "try" }, box, h("span", {}, this.spec.tries[place])))));
   }
 
@@ -150,9 +151,9 @@ export class Panel {
     const button = h("button", { type: "button", class: "quiet", onclick: async () => {
       history.replaceState(null, "", `#${addressed(this.spec.controls, this.positions, this.name)}`);
       const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-      button.textContent = copied ? "Link copied" : "The link is in the address bar";
-      setTimeout(() => { button.textContent = "Copy link"; }, 2000);
-    } }, "Copy link");
+      button.textContent = copied ? say("Link copied") : say("The link is in the address bar");
+      setTimeout(() => { button.textContent = say("Copy link"); }, 2000);
+    } }, say("Copy link"));
     return button;
   }
 
@@ -174,7 +175,7 @@ export class Panel {
     this.words = h("div", { class: "words", "aria-hidden": "true" });
     this.ends = control.ends.map(([role, text]) => h("div", { class: `end ${role}`, "aria-hidden": "true" }, text));
     this.notches = s("svg", { class: "notches", "aria-hidden": "true" });
-    this.play = h("button", { type: "button", class: "play", "aria-label": "Play once through", onclick: () => this.sweep() }, s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: "M4 2.5L13 8L4 13.5Z" })));
+    this.play = h("button", { type: "button", class: "play", "aria-label": say("Play once through"), onclick: () => this.sweep() }, s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: "M4 2.5L13 8L4 13.5Z" })));
     this.rail = h("div", { class: "rail" }, this.play, this.track, this.notches, this.ends, this.words, this.range, this.thumb);
   }
 
@@ -339,21 +340,21 @@ export class Panel {
     const state = `${this.asks}${this.model.get("guess")}`;
     if (this.asks) {
       if (this.barState !== state) {
-        this.number = h("input", { type: "number", "aria-label": "your guess", min: percent ? 100 * prediction.low : prediction.low, max: percent ? 100 * prediction.high : prediction.high, step: percent ? 1 : prediction.step,
+        this.number = h("input", { type: "number", "aria-label": say("your guess"), min: percent ? 100 * prediction.low : prediction.low, max: percent ? 100 * prediction.high : prediction.high, step: percent ? 1 : prediction.step,
           oninput: () => { if (this.number.value !== "") this.propose(clamp(this.number.valueAsNumber / (percent ? 100 : 1), prediction.low, prediction.high)); },
           onkeydown: (event) => { if (event.key === "Enter") this.commit(); } });
-        this.button = h("button", { type: "button", class: "commit", onclick: () => this.commit() }, "Commit");
-        const anyway = h("button", { type: "button", class: "quiet", onclick: () => { this.model.set("shown", true); this.model.save_changes(); this.reveal(); } }, "Just show me");
-        this.bar.replaceChildren(h("span", { class: "say" }, "Drag in the plot, or type: "), h("span", { class: "field" }, this.number, percent ? " %" : ""), this.button, anyway);
+        this.button = h("button", { type: "button", class: "commit", onclick: () => this.commit() }, say("Commit"));
+        const anyway = h("button", { type: "button", class: "quiet", onclick: () => { this.model.set("shown", true); this.model.save_changes(); this.reveal(); } }, say("Just show me"));
+        this.bar.replaceChildren(h("span", { class: "say" }, say("Drag in the plot, or type: ")), h("span", { class: "field" }, this.number, percent ? " %" : ""), this.button, anyway);
       }
       this.button.disabled = this.draft === null;
       if (this.draft !== null && this.root.activeElement !== this.number) this.number.value = percent ? Math.round(100 * this.draft) : this.draft;
     } else if (this.barState !== state) {
       const guess = this.model.get("guess");
       const { truth } = prediction;
-      const told = guess === null ? "Shown without a guess." : [h("b", {}, verdict(guess, truth, prediction.high - prediction.low, percent)), ` You said ${written(guess, axis)}. Measured: ${written(truth, axis)}.`];
+      const told = guess === null ? say("Shown without a guess.") : [h("b", {}, verdict(guess, truth, prediction.high - prediction.low, percent)), say(" You said {0}. Measured: {1}.", written(guess, axis), written(truth, axis))];
       this.bar.replaceChildren(h("span", {}, told),
-        h("button", { type: "button", class: "quiet", onclick: () => { this.draft = guess; this.model.set("guess", null); this.model.set("shown", false); this.model.save_changes(); this.reveal(); } }, "Guess again"));
+        h("button", { type: "button", class: "quiet", onclick: () => { this.draft = guess; this.model.set("guess", null); this.model.set("shown", false); this.model.save_changes(); this.reveal(); } }, say("Guess again")));
     }
     this.barState = state;
   }
@@ -433,7 +434,7 @@ export class Panel {
     const guess = asks ? this.draft : isAsked ? this.model.get("guess") : null;
     this.charts.forEach((chart, index) => { if (!this.boxes[index].hidden) chart.show(frame, stop, hidden, guess, votes); });
     this.section.classList.toggle("fresh", Boolean(this.fresh));
-    this.says.setAttribute("aria-label", asks ? "The charts wait for your guess." : [`${frame.title}. ${frame.alt}`, votes && this.class.said].filter(Boolean).join(" "));
+    this.says.setAttribute("aria-label", asks ? say("The charts wait for your guess.") : [`${frame.title}. ${frame.alt}`, votes && this.class.said].filter(Boolean).join(" "));
     if (this.slider >= 0) this.showSlider(stop);
     for (const row of this.rows) row.show(this.positions[row.index]);
     this.showBar();
@@ -456,8 +457,8 @@ export class Panel {
       this.hasStrayed = true;
       this.show();
     }
-    this.waits.textContent = this.model.send ? "This setting waits for the notebook’s kernel. If none is running, run the cells above."
-      : "This page does not have this setting. Open the notebook in JupyterLab to see it.";
+    this.waits.textContent = this.model.send ? say("This setting waits for the notebook’s kernel. If none is running, run the cells above.")
+      : say("This page does not have this setting. Open the notebook in JupyterLab to see it.");
   }
 
   // Whether the view stands where the question was about; move it there if `go` is true.
