@@ -327,6 +327,19 @@ def test_a_body_without_a_length_is_refused_once_it_is_too_long(vote):
     assert answer.status == 413 and vote.count == 0
 
 
+@pytest.mark.parametrize("length", [b"-8", b"\xb2", b"8\r\nContent-Length: 9", b"8, 8", b"9" * 30, b"10000000"])
+def test_an_odd_length_is_refused_and_nothing_fails(vote, length, caplog):
+    phone = Phone(vote)
+    phone.asks()
+    host, _, port = phone.authority.partition(":")
+    head = (f"POST {phone.path}/1 HTTP/1.1\r\nHost: {phone.authority}\r\nOrigin: http://{phone.authority}\r\n"
+            f"Cookie: {phone.cookie}\r\nContent-Type: {FORM}\r\n")
+    with socket.create_connection((host, int(port)), timeout=5) as raw:
+        raw.sendall(head.encode() + b"Content-Length: " + length + b"\r\n\r\n")
+        assert raw.recv(100).startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 400 "))
+    assert vote.count == 0 and not caplog.records
+
+
 @pytest.mark.parametrize("headers, status", [
     ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": ""}, 403),
     ({"Content-Type": "text/plain"}, 415), ({"Content-Type": "application/json"}, 415),

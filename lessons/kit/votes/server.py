@@ -37,6 +37,7 @@ _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # that look like no other: a path
 _COOKIE = "phone"
 _FORM = "application/x-www-form-urlencoded"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_LENGTH = re.compile(r"\d{1,9}", re.ASCII)
 _ROOM = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
 _STYLE = hashlib.sha256(_ROOM.get_template("phone.css").render().encode()).digest()  # as the page has it
 _POLICY = (f"default-src 'none'; style-src 'sha256-{base64.b64encode(_STYLE).decode()}'; form-action 'self'; "
@@ -132,7 +133,7 @@ class Server:
 
     async def _serve(self):
         self._end = asyncio.Event()
-        pages = [(re.escape(self.path) + r"(?:/(\d{1,9}))?", _Page, {"server": self, "is_there": True})]
+        pages = [(re.escape(self.path) + r"(?:/([0-9]{1,9}))?", _Page, {"server": self, "is_there": True})]
         application = web.Application(pages, default_handler_class=_Page, default_handler_args={"server": self},
                                       log_function=lambda _handler: None)
         server = _Anonymous(application, no_keep_alive=True, idle_connection_timeout=PATIENCE, body_timeout=PATIENCE,
@@ -195,8 +196,7 @@ class _Page(web.RequestHandler):
             raise Refused(403, "This vote came from another page, so it does not count. Send it from here.")
         if headers.get("Content-Type", "").partition(";")[0].strip().lower() != _FORM or self.request.query:
             raise Refused(415, "A vote is sent with the form of this page and in no other way.")
-        length = headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > MOST_BYTES:
+        if not (_LENGTH.fullmatch(length := headers.get("Content-Length", "0")) and int(length) <= MOST_BYTES):
             raise _too_long()
 
     def data_received(self, chunk):
