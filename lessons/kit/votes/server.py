@@ -238,20 +238,20 @@ class _Page(web.RequestHandler):
         self._show(said)
 
     def post(self, number=None):
+        if number != str(self.vote.number):
+            raise Refused(409, "Your teacher asks another question now. Your number was not counted.")
+        if not self.vote.is_open:
+            raise _closed()
         value = self._number()
         if not is_token(self._token):
             raise Refused(403, "Your browser sent no cookie, so this vote does not count. Allow cookies, open this "
                                "page again, and vote.")
-        if number != str(self.vote.number):
-            raise Refused(409, "Your teacher asks another question now. Your number was not counted.")
-        if not self.vote.is_open:
-            raise Refused(409, "The vote is closed. Your number was not counted.")
         if not self.server.door.lets_in(self._token, self.request.remote_ip):
             self.vote.tell()
             raise Refused(429, "More phones than your class can have voted from this network within ten minutes, so "
                                "your number was not counted. Tell your teacher.")
         if not self.vote.cast(self._token, value):
-            raise Refused(409, "The vote is closed. Your number was not counted.")
+            raise _closed()
         self.redirect(self.server.path, status=303)
 
     @property
@@ -280,12 +280,18 @@ class _Page(web.RequestHandler):
         error = about.get("exc_info", (None, None, None))[1]
         sentences = {405: "This page can be opened, and its form can be sent. There is nothing else."}
         usual = sentences.get(status_code, "Something went wrong. Open this page again.")
-        self._show(error.sentence if isinstance(error, Refused) else usual, is_refused=True)
+        is_ours = isinstance(error, Refused)
+        self.is_there = self.is_there and is_ours  # else nobody has looked who asks, and under which name
+        self._show(error.sentence if is_ours else usual, is_refused=True)
 
     def log_exception(self, kind, error, trace):
         """Of a refusal there is nothing to tell; of a mistake in the code, tornado would tell the request, too."""
         if not isinstance(error, web.HTTPError):
             web.app_log.error("the page for the phones of a class has failed", exc_info=(kind, error, trace))
+
+
+def _closed():
+    return Refused(409, "The vote is closed. Your number was not counted.")
 
 
 def _too_long():
