@@ -112,6 +112,7 @@
   }
 
   const number = (value) => (Number.isFinite(value) ? value.toPrecision(3) : "–");
+  const cosine = (value) => (Number.isFinite(value) ? (Math.abs(value) < 5e-4 ? 0 : value).toFixed(3) : "–"); // no −0.000
   const percent = (share) => (Number.isFinite(share) ? `${(100 * share).toFixed(1)} %` : "–");
   const shaped = (shape) => shape.map((side) => whole(side)).join(" × ");
   const numbered = () => open.tuned.map((_, place) => String(place + 1));
@@ -121,7 +122,7 @@
     const norms = products.map((row, place) => Math.sqrt(row[place]));
     const others = numbered().slice(0, -1);
     const models = table(["model", "‖τ‖ / ‖θ₀‖"], "cosine with model", others, open.tuned.map(({ name }, one) => (
-      [`${one + 1} · ${name}`, number(norms[one] / length), ...others.map((_, other) => (other < one ? number(products[one][other] / (norms[one] * norms[other])) : ""))])));
+      [`${one + 1} · ${name}`, number(norms[one] / length), ...others.map((_, other) => (other < one ? cosine(products[one][other] / (norms[one] * norms[other])) : ""))])));
     const isPair = open.tuned.length > 1;
     const tensors = table(["tensor", "shape", ...(isPair ? ["signs against each other"] : [])], "‖τ‖ / ‖θ₀‖ of model", numbered(),
       rows.slice(0, MOST_ROWS).map(({ name, shape, shares, against }) => [name, shaped(shape), ...(isPair ? [percent(against)] : []), ...shares.map(number)]));
