@@ -400,7 +400,8 @@ def test_shards_that_are_no_set_are_refused(reader, files, states, tmp_path):
 
 def test_a_model_is_opened_once_and_can_be_removed(reader, files):
     choose(reader, files["base"], files["one"], files["two"])
-    assert choose(reader, files["base"], files["one"]) == "Compared 2 finetuned models with base.safetensors."
+    assert choose(reader, files["base"], files["one"]) == (
+        "Compared 2 finetuned models with base.safetensors. Open already and not opened again: one.safetensors.")
     reader.get_by_role("button", name="Remove one.safetensors").click()
     assert says(reader) == "Compared 1 finetuned model with base.safetensors."
     assert reader.locator("[data-named-tuned] li").all_inner_texts() == ["two.safetensors Remove"]

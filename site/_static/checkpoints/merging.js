@@ -3,7 +3,7 @@
 // float64 by another order of steps than PyTorch does.
 (() => {
   const own = weightspace.checkpoints;
-  const { addLowRank, isMatrix, numbers, pause, pieces, refuse, whole } = own;
+  const { FLOATS, addLowRank, isMatrix, numbers, pause, pieces, refuse, tooLarge, whole } = own;
   const round = Math.fround;
 
   // -- entry by entry ------------------------------------------------------------------------------------------------
@@ -66,14 +66,27 @@
   // k, how many of `full` directions are kept.
   const rankOf = (share, full) => (share === 0 ? 0 : Math.max(1, Math.ceil(share * full - 1e-9 * full)));
 
+  // A matrix's sides, k, and whether that cuts anything off.
+  function cutOf({ shape, count }, rank) {
+    const [rows, columns] = [shape[0], count / shape[0]];
+    const kept = rankOf(rank, Math.min(rows, columns));
+    return { rows, columns, kept, isCut: kept > 0 && kept < Math.min(rows, columns) };
+  }
+
+  // Says before a merge begins that it cannot end.
+  function checkSizes({ tensors }, method, { rank }) {
+    for (const [name, entry] of method === "cart" ? tensors : []) {
+      if (!FLOATS.has(entry.dtype) || !isMatrix(entry)) continue;
+      const { rows, columns, isCut } = cutOf(entry, rank);
+      if (isCut && tooLarge(rows, columns)) refuse(`'${name}' is ${whole(rows)} × ${whole(columns)}, which is too large to find its directions in a browser. The command line does it.`);
+    }
+  }
+
   // θ_avg + λ · Σ SVD_k(θ_t − θ_avg) of a matrix; of two models the sum is zero, whatever k is.
   async function cart(models, name, { scale, rank }) {
     const [, ...tuned] = models;
-    const { count, shape } = models[0].tensors.get(name);
-    const [rows, columns] = [shape[0], count / shape[0]];
-    const kept = rankOf(rank, Math.min(rows, columns));
-    const isCut = kept > 0 && kept < Math.min(rows, columns);
-    if (isCut && own.tooLarge(rows, columns)) refuse(`'${name}' is ${whole(rows)} × ${whole(columns)}, which is too large to find its directions in a browser. The command line does it.`);
+    const { count } = models[0].tensors.get(name);
+    const { rows, columns, kept, isCut } = cutOf(models[0].tensors.get(name), rank);
     const average = new Float32Array(count);
     let from = 0;
     for await (const piece of pieces(tuned, name)) {
@@ -111,5 +124,5 @@
     },
   };
 
-  Object.assign(own, { METHODS, difference });
+  Object.assign(own, { METHODS, checkSizes, difference });
 })();

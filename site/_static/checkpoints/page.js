@@ -35,16 +35,19 @@
   async function take(which, parts) {
     if (!parts.length) return;
     const models = await own.opened(parts);
+    let twice = [];
     if (which === "base") {
       if (models.length > 1) refuse(`These are ${models.length} models (${models.map(({ name }) => name).join(", ")}), and the base is one. Choose its file, its shards or its folder.`);
       [open.base] = models;
     } else {
-      const there = new Set(open.tuned.map(mark)); // a model that is open is not opened twice
-      const more = models.filter((model) => !there.has(mark(model)));
-      if (open.base) checkTogether(open.base, more);
-      open.tuned.push(...more);
+      const there = new Set(open.tuned.map(mark));
+      twice = models.filter((model) => there.has(mark(model)));
+      const added = models.filter((model) => !twice.includes(model));
+      if (open.base) checkTogether(open.base, added);
+      open.tuned.push(...added);
     }
     await renewed();
+    if (twice.length) tell(`${at("says").textContent} Open already and not opened again: ${twice.map(({ name }) => name).join(", ")}.`);
   }
 
   async function renewed() {
@@ -191,6 +194,7 @@
   async function merge() {
     const method = at("method").value;
     const settings = Object.fromEntries(["scale", "density", "rank"].map((name) => [name, Number(at(name).value)]));
+    own.checkSizes(open.base, method, settings);
     const place = await own.place(`merged-${method}.safetensors`);
     if (!place) return tell("Nothing was written, because you chose no place.");
     try {
