@@ -161,6 +161,14 @@ def test_jupyterlab_serves_the_repository_opens_chapter_0_and_fetches_nothing_by
     assert others == ["/mine"]
 
 
+def test_in_a_container_jupyterlab_serves_the_address_that_the_container_names(monkeypatch):
+    started = []
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.extend)
+    command = re.search(r"^CMD (.+)$", (ROOT / ".binder/Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    lab.main(json.loads(command[1])[3:])
+    assert [option for option in started if "ip=" in option] == ["--ip=0.0.0.0"]
+
+
 MAKE_RUNS = """#!/bin/sh
 echo "$@" >> {log}
 case "$*" in {fails}) exit 1;; esac

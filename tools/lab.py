@@ -109,7 +109,8 @@ def options(root: Path) -> list[str]:
 
 
 def main(arguments=None) -> None:
-    """Start JupyterLab with chapter 0. Arguments that are not known here go to JupyterLab, as `--no-browser` does."""
+    """Start JupyterLab with chapter 0. Arguments that are not known here go to JupyterLab, as `--no-browser` does. With
+    `--ip`, as in a container, other machines can reach it."""
     from jupyterlab.labapp import LabApp
     parser = argparse.ArgumentParser(prog="python -m tools.lab", description=main.__doc__)
     parser.add_argument("--root", type=Path, default=ROOT, help="another copy of the course to serve")
@@ -118,7 +119,12 @@ def main(arguments=None) -> None:
     places = [str(Path(__file__).parent / "jupyter"), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(places)
     # also in the address that is printed, for those whose browser does not open by itself
-    LabApp.launch_instance([*options(known.root), f"--LabApp.default_url=/lab/tree/{FIRST}", *others])
+    ours = [option for option in options(known.root) if not _is_ip(option) or not any(map(_is_ip, others))]
+    LabApp.launch_instance([*ours, f"--LabApp.default_url=/lab/tree/{FIRST}", *others])
+
+
+def _is_ip(option):
+    return option.partition("=")[0] in ("--ip", "--ServerApp.ip")
 
 
 @contextlib.contextmanager
