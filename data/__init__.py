@@ -7,7 +7,7 @@ import inspect
 
 from data import imported  # noqa: I001  first, since it remembers what is imported after it
 from data import (altered, asked, cifar10, cifar100, fashion_mnist, kmnist, letters, medley, mnist, permuted_mnist,
-                  rotated_mnist, sentences, small_mnist, speeches, spirals, split_cifar100, svhn)
+                  rotated_mnist, sentences, small_mnist, speeches, spirals, split_cifar100, store, svhn)
 from data.pinning import pinned
 from data.types import Dataset, Source
 
@@ -42,8 +42,14 @@ def load(name: str, split: str, **options) -> Dataset:
     """
     if split not in SPLITS:
         raise ValueError(f"unknown split {split!r}: choose one of {', '.join(SPLITS)}")
+    module = _module(name, options)
     with pinned():
-        return _module(name, options).load(split, **options)
+        try:
+            return module.load(split, **options)
+        except OSError:
+            if not store.look_again():
+                raise
+        return module.load(split, **options)  # the shared store went away while it was read
 
 
 def source(name: str, **options) -> Source:

@@ -1,10 +1,14 @@
-"""The folder that keeps files: datasets that were fetched, and whatever `once` made (trained models, sweeps).
+"""The store: files that were fetched or that `once` made (datasets, trained models, sweeps), read from several folders
+and written to one.
 
-It is `$WEIGHTSPACE_DATA`, or `data/cache` beside this file. Where it may be read but not written, as a class's shared
-folder, what is missing in it goes to the learner's own folder: `$WEIGHTSPACE_OWN`, or the system's place for a user's
-data (`~/.local/share/weightspace` on Linux). Both are read. Nothing in them is believed unread: datasets have published
-digests, and what `once` stores is checked by the function that reads it. Every write goes to a temporary file first and
-is renamed when complete; every write happens under a lock between processes.
+`data/places.py` says which folders these are. Nothing in them is believed unread: datasets have published digests, and
+what `once` stores is checked by the function that reads it. Every write goes to a temporary file first and is renamed
+when complete; every write happens under a lock between processes.
+
+The lock is the system's (flock, on Windows that of msvcrt). On NFS, Linux hands it to the server, unless the disk is
+mounted with `nolock` or `local_lock`: then two machines can hold one lock. Nothing depends on that but work done twice.
+What is written has the machine and the process in its name, is moved to its place in one step, and is checked when it
+is read. Where a disk has no locks at all, `once` and `fetch` go on without, and say so.
 """
 import contextlib
 import copy
@@ -29,9 +33,21 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 import filelock
-import platformdirs
 import psutil
 
+from data.places import (
+    DataWarning,
+    StoreError,
+    is_shared,
+    own,
+    own_place,
+    pass_over,
+    places,
+    root,
+    say_once,
+    shared,
+    where,
+)
 from data.threads import stop_if_asked
 from data.types import Source, digest
 
@@ -43,10 +59,6 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _LOCKLESS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 _HOST = re.sub(r"[^\w-]", "-", platform.node()) or "unknown"
-
-
-class StoreError(OSError):
-    """The data folder, or a file in it, cannot be used."""
 
 
 class NoRoom(StoreError):
@@ -63,10 +75,6 @@ class Damaged(Exception):
 
 class Unavailable(Exception):
     """A dataset's file is not here and cannot be fetched."""
-
-
-class DataWarning(UserWarning):
-    """Something about the data that the reader must know."""
 
 
 @dataclass(frozen=True)
@@ -93,62 +101,9 @@ class RemoteFile:
     sha256: str = ""
 
 
-def root() -> Path:
-    """The data folder: `$WEIGHTSPACE_DATA`, or `data/cache` in this repository.
-
-    Raises:
-        StoreError: the variable begins with the home of a user who does not exist.
-    """
-    return _folder("WEIGHTSPACE_DATA") or Path(__file__).parent / "cache"
-
-
-def own() -> Path:
-    """The learner's own folder, for what a data folder that cannot be written lacks: `$WEIGHTSPACE_OWN`, or the
-    system's place for a user's data. It need not exist.
-
-    Raises:
-        StoreError: the variable begins with the home of a user who does not exist.
-    """
-    usual = platformdirs.user_data_path("weightspace", appauthor=False)
-    return _folder("WEIGHTSPACE_OWN") or (usual if usual.is_absolute() else root())  # there may be no home
-
-
-def _folder(variable):
-    """The folder that an environment variable names, or None."""
-    text = os.environ.get(variable)
-    return _absolute(variable, text) if text else None
-
-
-@lru_cache(maxsize=64)
-def _absolute(variable, text):
-    """A relative path is that of the folder in which it was used first, wherever the notebook goes to later."""
-    try:
-        path = Path(text).expanduser()
-    except RuntimeError as error:
-        raise StoreError(f"{variable} is {text!r}: {error} Set it to the whole path of a folder, then restart the "
-                         "kernel.") from None
-    if not path.is_absolute():
-        path = path.absolute()
-        warnings.warn(f"{variable} is the relative path {text!r}: in this kernel it is {path}. Set it to a whole path, "
-                      "so that every notebook finds the same folder", DataWarning, stacklevel=4)
-    return path
-
-
-def places(path: Path) -> list[Path]:
-    """Where a file of the data folder is looked for: below the learner's own folder, then where it is said to be."""
-    try:
-        mine = own() / path.relative_to(root())
-        os.stat(own())
-    except (ValueError, PermissionError):  # the path belongs to another folder, or the learner's own one is not theirs
-        return [path]
-    except OSError:  # it is not there yet
-        pass
-    return [path] if mine == path else [mine, path]
-
-
 def has(path: Path) -> bool:
     """Whether a file of the data folder is in one of its `places`, or was made and found no room on the disk."""
-    return path in _unstored or any(os.path.exists(place) for place in places(path))
+    return path in _unstored or where(path) is not None
 
 
 def regular(path: Path) -> Path:
@@ -189,8 +144,11 @@ def writable(folder: Path) -> Path:
 
     Raises:
         StoreError: it cannot be created or written; the message names it and says what to do. It is `NoRoom` on a full
-            disk, `Closed` where the folder may not be written.
+            disk, `Closed` where the folder may not be written, or is in the shared store, which nobody writes.
     """
+    if is_shared(folder):
+        raise Closed(f"{folder} is in the shared store ({shared()}), which is read and never written. Set the "
+                     "environment variable WEIGHTSPACE_DATA to a folder of your own, then restart the kernel.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -247,10 +205,14 @@ def _whose_folder(path):
 
 
 @contextlib.contextmanager
-def lock(path: Path):
+def lock(path: Path, needed: bool = True):
     """Hold a lock between processes for one file of the store; it dies with its process.
 
     Who waits for long is told in a warning for whom.
+
+    Args:
+        needed: if not, then where the file system has no locks, a warning says so once, and only the threads of this
+            process wait for each other. For what is written with `atomic`, so that at worst it is made twice.
 
     Raises:
         StoreError: the folder cannot be written, or its file system or another user's lock file does not let us lock.
@@ -260,14 +222,22 @@ def lock(path: Path):
     mode = folder.stat().st_mode & 0o666  # who may write to the folder may lock in it, whatever umask the first one had
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(_waited_for(filelock.FileLock(file, mode=mode), path, file))
+            # a lock that is only a file that exists would outlive a process that is killed
+            held.enter_context(_waited_for(filelock.FileLock(file, mode=mode, fallback_to_soft=False), path, file))
+            _sign(file)
         except OSError as error:
             if _is_full(error):
                 raise _no_room(folder, file.name, error) from error
-            raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. "
-                             f"{_advice_on_locks(error.errno, folder)}") from error
-        _sign(file)
+            if needed or error.errno not in _LOCKLESS:
+                raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. "
+                                 f"{_advice_on_locks(error.errno, folder)}") from error
+            say_once(f"{folder} has no locks", f"the file system of {folder} has no locks ({error.strerror or error}). "
+                     "The course goes on without them, but two notebooks at once may make the same thing twice")
+            held.enter_context(_of_threads.setdefault(path, threading.Lock()))
         yield
+
+
+_of_threads: dict[Path, threading.Lock] = {}  # for files where the file system has no locks
 
 
 def _waited_for(held, path, file):
@@ -401,7 +371,6 @@ def atomic(path: Path):
 
 
 _unstored = {}  # path -> the value that was made for it, where the disk had no room
-_said = set()  # what is said once in a process
 
 
 def once(path: Path, make, *, read, write, elsewhere: bool = True):
@@ -425,7 +394,7 @@ def once(path: Path, make, *, read, write, elsewhere: bool = True):
         full = None
         try:
             place = _place(path, elsewhere)
-            held.enter_context(lock(place))
+            held.enter_context(lock(place, needed=False))
         except Closed:
             if elsewhere:
                 raise
@@ -443,26 +412,41 @@ def once(path: Path, make, *, read, write, elsewhere: bool = True):
             _unstored.pop(path, None)
         except NoRoom as error:
             _unstored[path] = copy.deepcopy(value)  # a learner may change what is given
-            _say_once(f"{path.parent} is full", f"{error} What is made meanwhile stays in this kernel's memory. It is "
+            say_once(f"{path.parent} is full", f"{error} What is made meanwhile stays in this kernel's memory. It is "
                       "stored when it is asked for again and there is room")
         return value
 
 
 def _stored(path, read, warn):
-    """The value from one of its places, or None."""
+    """The value from one of its places, or None. What is wrong in the shared store is named and passed over."""
     damaged = []
     for place in places(path):
+        try:
+            return _read_at(place, read)
+        except Damaged as error:
+            damaged.append(f"{place} is damaged ({error}); it is made again" + " in your own store" * is_shared(place))
+        except OSError as error:
+            if is_shared(place):
+                pass_over(place, error)
+            elif isinstance(error, StoreError):
+                raise
+            elif not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+                damaged.append(f"{place} cannot be read ({error.strerror or error}); it is made again")
+    for message in damaged if warn else ():
+        warnings.warn(message, DataWarning, stacklevel=4)
+    return None
+
+
+def _read_at(place, read):
+    """The value at one place, read again where another machine put a new file there meanwhile, as NFS tells."""
+    for is_last in (False, True):
         try:
             with _readable(place), open(regular(place), "rb"):  # safetensors would call it missing
                 pass
             return read(place)
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-        except Damaged as error:
-            damaged.append(f"{place} is damaged ({error}); it is made again")
-    for message in damaged if warn else ():
-        warnings.warn(message, DataWarning, stacklevel=4)
-    return None
+        except OSError as error:
+            if is_last or error.errno != errno.ESTALE:
+                raise
 
 
 def _place(path, elsewhere=True):
@@ -471,20 +455,22 @@ def _place(path, elsewhere=True):
     Raises:
         StoreError: it cannot be written, nor can the learner's own one.
     """
-    *mine, shared = places(path)
     try:
-        writable(shared.parent)
+        writable(path.parent)
     except Closed as error:
-        if not mine or not elsewhere:
+        mine = own_place(path)
+        if mine in (None, path) or not elsewhere:
             raise
         try:
-            writable(mine[0].parent)
+            writable(mine.parent)
         except StoreError as second:
             raise type(second)(f"{error} Your own folder {own()} cannot be written either: {second}") from second
-        _say_once(f"{root()} is closed", f"{root()} cannot be written ({error.__cause__.strerror}), so what is missing "
-                  f"there is kept in your own folder, {own()}. The environment variable WEIGHTSPACE_OWN moves it")
-        return mine[0]
-    return shared
+        if not is_shared(path):  # of the shared store this is known
+            say_once(f"{root()} is closed", f"{root()} cannot be written ({error.__cause__.strerror}), so what is "
+                     f"missing there is kept in your own folder, {own()}. The environment variable WEIGHTSPACE_OWN "
+                     "moves it")
+        return mine
+    return path
 
 
 def workplace(name: str) -> Path:
@@ -495,12 +481,6 @@ def workplace(name: str) -> Path:
         StoreError: neither can be written.
     """
     return _place(root() / name / "anything").parent
-
-
-def _say_once(key, message):
-    if key not in _said:
-        _said.add(key)
-        warnings.warn(message, DataWarning, stacklevel=4)
 
 
 # -- fetching ----------------------------------------------------------------------------------------------------------
@@ -520,7 +500,7 @@ def fetch(remote: RemoteFile) -> Path:
             raise Unavailable(_given_up[path])
         get = _getter(remote)  # asks the network before anything is written
         path = _place(root() / remote.path)
-        with lock(path):
+        with lock(path, needed=False):
             if not (problem := wrong_with(path, remote)):  # another process fetched it while we waited
                 return path
             with atomic(path) as part:
@@ -531,7 +511,8 @@ def fetch(remote: RemoteFile) -> Path:
                     raise
                 if path.exists():
                     aside = path.with_name(path.name + ".damaged")
-                    os.replace(path, aside)
+                    with contextlib.suppress(FileNotFoundError):  # another machine put it aside
+                        os.replace(path, aside)
                     message = f"{path} {problem}; kept as {aside.name} and fetched again"
                     warnings.warn(message, DataWarning, stacklevel=2)
     except Unavailable as error:
@@ -540,9 +521,31 @@ def fetch(remote: RemoteFile) -> Path:
 
 
 def path_of(remote: RemoteFile) -> Path:
-    """Where a dataset's file lies: in that of its `places` where it is right; in the data folder where it is not."""
-    *mine, path = places(root() / remote.path)
-    return next((place for place in mine if not wrong_with(place, remote)), path)
+    """Where a dataset's file lies: in that of its `places` where it is right; in the data folder where it is nowhere.
+    """
+    path = root() / remote.path
+    return next((place for place in places(path) if _is_right(place, remote)), path)
+
+
+def _is_right(place, remote):
+    """Whether the right file lies there; of the shared store, what is wrong with it is said once."""
+    if not is_shared(place):
+        return not wrong_with(place, remote)
+    try:
+        problem = wrong_with(place, remote)
+        if problem:
+            pass_over(place, FileNotFoundError() if problem == _MISSING else Damaged(f"it {problem}"))
+    except OSError as error:
+        pass_over(place, error)
+        return False
+    return not problem
+
+
+def look_again() -> bool:
+    """Forget which files were right, where there is a shared store, whose disk may have gone since; whether there is
+    one."""
+    _digest_at.cache_clear()
+    return shared() is not None
 
 
 def official(name: str, files: Mapping[str, Sequence[RemoteFile]], stand_in: Callable[[str], Source]) -> Source:
@@ -574,9 +577,13 @@ def _getter(remote):
     if remote.within:
         return partial(extract, remote, fetch(remote.within))
     for packed in places(root() / f"{remote.path}.gz") if remote.archive_md5 else ():
-        if packed.is_file() and _md5_of(packed) == remote.archive_md5:
-            return partial(_unpack, remote, packed)
+        with contextlib.suppress(OSError):  # the network has it too
+            if os.path.isfile(packed) and _md5_of(packed) == remote.archive_md5:
+                return partial(_unpack, remote, packed)
     return partial(download, remote, answering(remote.urls))
+
+
+_MISSING = "is missing"
 
 
 def wrong_with(path: Path, remote: RemoteFile) -> str:
@@ -593,7 +600,7 @@ def wrong_with(path: Path, remote: RemoteFile) -> str:
         except PermissionError:
             raise
         except OSError:
-            return "is missing"
+            return _MISSING
         if status.st_size < remote.size:
             return f"is truncated ({status.st_size:,} of {remote.size:,} bytes)"
         if _md5_of(path) != remote.md5:

@@ -180,7 +180,7 @@ def test_what_is_no_fault_of_the_file_is_not_called_damage(right, trained, monke
     def failing(*_, **__):
         raise error
 
-    monkeypatch.setattr(zoo.safetensors, "safe_open", failing)
+    monkeypatch.setattr(zoo.safetensors.torch, "load", failing)
     with pytest.raises(type(error)):
         get_from(right[1])
     assert not trained and kept() == [zoo.path_of(RECIPE).name]

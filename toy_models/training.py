@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 import data
 from data.pinning import pinned
-from data.threads import stop_if_asked
+from data.threads import cores, stop_if_asked
 from toy_models import losses
 from toy_models.mlp import MLP
 from toy_models.recipe import CONSTANT, Recipe
@@ -178,10 +178,11 @@ def one_thread():
 
 
 def all_threads():
-    """A context, or as `@all_threads()` a decorator, with as many threads as torch chose: for networks with
-    convolutions.
+    """A context, or as `@all_threads()` a decorator, with as many threads as torch chose, but no more than this process
+    has cores: for networks with convolutions. Of what a container allows torch knows nothing, and threads that have to
+    wait for each other take many times as long.
     """
-    return threads(_THREADS)
+    return threads(min(_THREADS, cores()))
 
 
 def convolves(network: nn.Module) -> bool:

@@ -5,6 +5,7 @@ and two processes that ask for one model train it once (`data.store.once`).
 """
 import dataclasses
 import hashlib
+import json
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -83,7 +84,8 @@ def ship(recipe: Recipe, name: str) -> Path:
     get(recipe)
     folder = CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)
-    file = next(place for place in store.places(path_of(recipe)) if place.exists())
+    file = store.where(path_of(recipe))
+    assert file is not None, "it was trained now if it was missing"
     shutil.copyfile(file, folder / "model.safetensors")
     (folder / "recipe.json").write_text(recipe.to_json() + "\n", encoding="utf-8")
     kept_in_the_repository.cache_clear()
@@ -249,14 +251,24 @@ def _write(state, path, recipe):
                                 metadata={"recipe": text, "digest": _digest(state, text)})
 
 
-def _read(path, recipe):
-    store.regular(path)
+def contents(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors of a safetensors file of the store, and its metadata. It is read whole: where a file is mapped into
+    memory and its network disk goes away, the kernel ends.
+
+    Raises:
+        FileNotFoundError: there is none. store.Damaged: it is no such file. store.StoreError: it is no file at all.
+    """
+    content = store.regular(path).read_bytes()
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            state = {name: file.get_tensor(name) for name in file.keys()}
+        state = safetensors.torch.load(content)
+        header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])
+        return state, header.get("__metadata__") or {}
     except _UNREADABLE as error:
         raise store.Damaged(f"not readable: {error}") from None
+
+
+def _read(path, recipe):
+    state, metadata = contents(path)
     if metadata.get("recipe") != recipe.to_json():
         raise store.Damaged("it holds another recipe's model")
     try:

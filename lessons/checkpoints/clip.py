@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import xarray as xr
-from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -18,6 +17,7 @@ from lessons.checkpoints.opening import CheckpointError
 from lessons.checkpoints.together import together
 from lessons.checkpoints.tokens import Words
 from lessons.checkpoints.towers import Tower
+from toy_models import zoo
 from toy_models.weights import State
 
 BATCH = 64
@@ -104,17 +104,10 @@ def kept_head(checkpoint: folders.Checkpoint, task: str, official: Sequence[str]
 
 
 def _read_head(path, made_of):
-    if not path.exists():
-        raise FileNotFoundError(path)
-    try:
-        with safe_open(path, framework="pt") as file:
-            if (file.metadata() or {}).get("made_of") != made_of:
-                raise store.Damaged("it was not made of what its name says")
-            return file.get_tensor("head")
-    except store.Damaged:
-        raise
-    except Exception as error:  # safetensors has an error of its own
-        raise store.Damaged(f"not readable: {error}") from None
+    state, metadata = zoo.contents(path)
+    if metadata.get("made_of") != made_of or "head" not in state:
+        raise store.Damaged("it was not made of what its name says")
+    return state["head"]
 
 
 # -- accuracy ------------------------------------------------------------------------------------------------------

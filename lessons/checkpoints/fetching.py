@@ -21,15 +21,16 @@ SILENCE = 30  # seconds without a byte after which a download has stopped; for c
 
 
 def folder(remote: Remote) -> Path:
-    """Where the file's folder is: `$WEIGHTSPACE_DATA/checkpoints/{name}`. On a machine without a network, copy it
-    there.
+    """Where the file's folder is: `checkpoints/{name}` of the store that has the file, or, where none has it, of
+    `$WEIGHTSPACE_DATA`. On a machine without a network, copy it there.
     """
-    return store.root() / "checkpoints" / remote.name
+    return path_of(remote).parent
 
 
 def path_of(remote: Remote) -> Path:
-    """Where the file is kept."""
-    return folder(remote) / remote.file
+    """Where the file is kept: in the learner's own store or in a shared one."""
+    usual = store.root() / "checkpoints" / remote.name / remote.file
+    return store.where(usual) or usual
 
 
 def digest_beside(path: Path) -> Path:
@@ -39,7 +40,7 @@ def digest_beside(path: Path) -> Path:
 
 def here(remote: Remote) -> bool:
     """The file is there; whether it is the right one `checked` says."""
-    return path_of(remote).exists()
+    return os.path.exists(path_of(remote))
 
 
 def checked(remote: Remote) -> Path:
@@ -50,7 +51,7 @@ def checked(remote: Remote) -> Path:
             command that fetches it.
     """
     path = path_of(remote)
-    if not path.exists():
+    if not os.path.exists(path):
         raise CheckpointError(f"{path} is missing. Fetch it by `python -m lessons.checkpoints fetch b32`, or copy "
                               f"{remote.file} of huggingface.co/{remote.repository} there (revision "
                               f"{remote.revision}).")
@@ -83,9 +84,10 @@ def fetch(remote: Remote, progress: bool = True) -> Path:
         CheckpointError: the file is there but is not the published one.
     """
     path = path_of(remote)
-    if path.exists():
+    if os.path.exists(path):
         return checked(remote)
     store.answering((remote.url,))
+    path = store.workplace(f"checkpoints/{remote.name}") / remote.file
     with store.lock(path):
         if path.exists():  # another process fetched it while we waited
             return checked(remote)

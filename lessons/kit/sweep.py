@@ -2,6 +2,7 @@
 import ast
 import functools
 import hashlib
+import io
 import json
 import re
 import struct
@@ -284,9 +285,9 @@ def read(path: Path) -> xarray.Dataset:
     Raises:
         FileNotFoundError: there is none. store.Damaged: it is not what was written. store.StoreError: it is no file.
     """
-    store.regular(path)
+    content = store.regular(path).read_bytes()  # mapped into memory, a network disk that goes away ends the kernel
     try:
-        with xarray.open_dataset(path, engine="scipy") as file:
+        with xarray.open_dataset(io.BytesIO(content), engine="scipy") as file:
             dataset = file.load()
         sound = str(dataset.attrs.get("digest")) == _digest(dataset)  # str: a flipped byte can make numbers of it
     except _OF_FORMAT as error:

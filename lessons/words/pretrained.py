@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 
-import safetensors
 import torch
 import torch.nn.functional as F
 import xarray
@@ -22,6 +21,7 @@ from lessons.suites import PARTS, share_correct
 from lessons.words import minilm
 from lessons.words.algorithms import bert
 from lessons.words.algorithms.pieces import Pieces
+from toy_models import zoo
 from toy_models.training import share_of_rate
 from toy_models.weights import State
 
@@ -233,11 +233,7 @@ def new_head(classes: int, pretrained: State, generator: torch.Generator) -> lis
 
 
 def _kept(made_of, path):
-    store.regular(path)
-    try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            if (file.metadata() or {}).get("made_of") != made_of:
-                raise store.Damaged("it was not made of what its name says")
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, LookupError, TypeError, ValueError, safetensors.SafetensorError) as error:
-        raise store.Damaged(f"not readable: {error}") from None
+    state, metadata = zoo.contents(path)
+    if metadata.get("made_of") != made_of:
+        raise store.Damaged("it was not made of what its name says")
+    return state

@@ -1,6 +1,7 @@
 """Networks of the course written as checkpoints, so that there are files to open where nobody brought any: sound ones,
 spoilt ones, and a task vector cut down to a LoRA adapter.
 """
+import functools
 import io
 import json
 import os
@@ -27,8 +28,8 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
     """A base and finetuned models as folders in Hugging Face's layout; the second finetuned one in two shards.
 
     Returns:
-        (the base's folder, {name: folder}), below `$WEIGHTSPACE_DATA/checkpoints/example-…`, or, where that may not be
-        written and lacks them, below the learner's own folder.
+        (the base's folder, {name: folder}), below `checkpoints/example-…` of the store: the learner's own or a shared
+        one (`data/places.py`).
 
     Raises:
         StoreError: the folder cannot be written, or the disk is full. Nothing half-written is left.
@@ -36,7 +37,7 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
     parts = [digest(*(tensor.detach().cpu().double().numpy().tobytes() for tensor in state.values()))
              for state in (base, *finetuned.values())]
     usual = store.root() / "checkpoints" / f"example-{digest(*parts, *finetuned, json.dumps(dict(config or {})))}"
-    folder = next((place for place in store.places(usual) if place.exists()), None)
+    folder = store.where(usual)
     if folder is None:
         folder = store.workplace("checkpoints") / usual.name
         _write(folder, {"base": base, **finetuned}, config)
@@ -109,7 +110,8 @@ def said_of(folder: str | os.PathLike) -> str:
 
 def shortened(error: Exception) -> str:
     """What an error says, without the long way to the data folder or to the learner's own."""
-    return str(error).replace(str(store.root()), "…").replace(str(store.own()), "…")
+    stores = [folder for folder in (store.root(), store.own(), store.shared()) if folder]
+    return functools.reduce(lambda text, folder: text.replace(str(folder), "…"), stores, str(error))
 
 
 def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: int, alpha: float = 16.0,
