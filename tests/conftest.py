@@ -37,7 +37,8 @@ from toy_models import training  # noqa: E402
 # before any test changes it
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()
 os.environ["WEIGHTSPACE_OWN"] = os.path.join(os.devnull, "own")  # nothing of the developer's own is read
-os.environ.pop("WEIGHTSPACE_SHARED", None)
+for variable in ("WEIGHTSPACE_SHARED", "WEIGHTSPACE_DIARY"):
+    os.environ.pop(variable, None)
 
 if threading.current_thread() is threading.main_thread():
     # a shell that starts tests in the background lets them ignore interrupts, and what they start would too

@@ -9,7 +9,7 @@ import pytest
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
 from lessons.kit.chapters import CHAPTERS, ROOT
-from lessons.start import panels
+from lessons.kit.progress import progress
 from tools import lab
 
 NOTEBOOKS = [chapter.notebook for chapter in CHAPTERS]
@@ -74,7 +74,7 @@ def test_every_link_leads_to_a_file_that_jupyterlab_serves(path, served):
 
 
 def test_the_map_of_the_course_links_to_every_chapter(served):
-    links = Links(panels.course()._repr_html_()).found
+    links = Links(progress()._repr_html_()).found
     assert links == [chapter.place for chapter in CHAPTERS]
     assert dead_links(NOTEBOOKS[0], links, served) == []
 

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from lessons.kit import chapters, notebooks
 from lessons.kit.formulas import FormulaError, mathml
 from lessons.kit.notebooks import CHAPTERS, to_html, write_documents
-from lessons.start import panels
+from lessons.kit.progress import progress
 
 VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 
@@ -55,8 +55,8 @@ def page_of(chapter):
     """The page of a chapter that was not executed. Chapter 0 has the one output with links: the course's map."""
     notebook = nbformat.read(chapter, as_version=4)
     for cell in notebook.cells:
-        if cell.source.startswith("panels.course"):
-            cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": panels.course()._repr_html_()})]
+        if cell.id == "course":
+            cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": progress()._repr_html_()})]
     return Read(to_html(notebook))
 
 

@@ -134,7 +134,8 @@ def server(folder: Path, **environment: str):
     Args:
         folder: with the notebooks, which are copied: it saves what it opens. Beside them lie copies of what they link
             to, as in the repository.
-        environment: variables for it and its kernels, besides this process's.
+        environment: variables for it and its kernels, besides this process's. No learner's diary is kept, unless
+            they say so.
 
     Yields:
         Its address with the token and {name} for the notebook's.
@@ -144,7 +145,7 @@ def server(folder: Path, **environment: str):
         port, token = probe.getsockname()[1], secrets.token_hex(16)
         probe.close()
         home = Path(home)
-        variables = {**os.environ, **environment, **_settings(home)}
+        variables = {"WEIGHTSPACE_DIARY": "off", **os.environ, **environment, **_settings(home)}
         process = subprocess.Popen(_command(_course(home / "course", folder), port, token), env=variables, cwd=ROOT,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

@@ -1,5 +1,7 @@
 """The table of notebooks: the lessons of the main line, and the deeper notebooks for readers of the papers. What
 exercises, tests, screenshots and README ask about one stands here and nowhere else."""
+import ast
+import functools
 import json
 import re
 from collections.abc import Mapping
@@ -78,6 +80,50 @@ class Chapter:
         return 5 * round(sum(map(int, _SECTION.findall(text))) / 5)
 
 
+    @property
+    def asks(self) -> "Asked":
+        """What its notebook asks of a learner, as it stands on disk now; nothing, where no notebook can be read there.
+        """
+        try:
+            return _asked(self.stem, self.notebook.read_text(encoding="utf-8"))
+        except (OSError, ValueError, LookupError, TypeError):  # a learner may have moved or spoilt it
+            return Asked((), (), {})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a notebook asks of a learner.
+
+    Attributes:
+        exercises: the ids of its checks, "1.2".
+        questions: those of its self-tests, "1.a".
+        guesses: {the call of `predict`, as Python writes it: "01_linearity/guess", the notebook and the cell}.
+    """
+    exercises: tuple[str, ...]
+    questions: tuple[str, ...]
+    guesses: Mapping[str, str]
+
+
+@functools.lru_cache(maxsize=64)
+def _asked(stem, text):
+    cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"}
+    guesses = {call: f"{stem}/{id}" for id, source in cells.items() for call in _calls_of_predict(source)}
+    sources = "\n".join(cells.values())
+    return Asked(*(tuple(dict.fromkeys(pattern.findall(sources))) for pattern in (_CHECK, _QUIZ)), guesses)
+
+
+def _calls_of_predict(source):
+    """The calls in a cell; none where a learner has made it something that is no Python."""
+    try:
+        nodes = ast.walk(ast.parse(source)) if "predict(" in source else ()
+    except SyntaxError:
+        return []
+    return [ast.unparse(node) for node in nodes
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "predict"]
+
+
+_CHECK = re.compile(r'\bcheck\("(\d+\.\d+)"')
+_QUIZ = re.compile(r'\bquiz\("(\d+\.[a-z])"')
 _SECTION = re.compile(r"^## .*\((\d+) minutes?\b[^)]*\)$", re.MULTILINE)
 
 

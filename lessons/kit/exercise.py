@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from lessons.kit import chapters, surroundings
+from lessons.kit import chapters, diary, surroundings
 from lessons.kit.judging import dressing, running
 from lessons.kit.judging.comparing import difference, has_nan, letter, same
 from lessons.kit.judging.relating import relation
@@ -129,14 +129,25 @@ def check(id: str, answer, solved: bool = False) -> Result:
         id: the exercise, "1.2".
         answer: the learner's function or value. It is given copies, and what it sets for the whole process is set back,
             so it can spoil nothing.
-        solved: check the library's own answer instead, and show its code; notebooks that run unattended use this.
+        solved: check the library's own answer instead, and show its code; notebooks that run unattended use this. What
+            the check says is then not noted in the learner's diary.
     """
     exercise = find(id)
     if solved:
         answer = exercise.solution
     with surroundings.restored():
         passed, message = _judge(exercise, answer)
-    return Result(exercise, passed, message, _is_begun(answer), _code_of(exercise) if solved else "")
+    begun = _is_begun(answer)
+    if not solved:
+        diary.opened(exercise.id)
+        if begun:
+            diary.checked(exercise.id, passed, "" if passed else _named(exercise, message))
+    return Result(exercise, passed, message, begun, _code_of(exercise) if solved else "")
+
+
+def _named(exercise, message):
+    """What the course says of the known wrong answer that a message is about; "" where it is about another one."""
+    return next((wrong.says for wrong in exercise.wrong if message.startswith(wrong.says)), "")
 
 
 def _is_begun(answer):

@@ -4,8 +4,10 @@
 with pages of what they link to (`make notebooks`).
 """
 import argparse
+import contextlib
 import copy
 import html
+import os
 import re
 import sys
 import time
@@ -74,10 +76,11 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, last: str 
     if last:
         source.cells.append(nbformat.v4.new_code_cell(last))
     try:
-        papermill.execute_notebook(source, str(output), parameters, kernel_name="python3", progress_bar=False,
-                                   cwd=str(notebook.parent), request_save_on_cell_execute=False,
-                                   execution_timeout=timeout, iopub_timeout=_BUSY, log_output=False,
-                                   extra_arguments=_QUIET)
+        with _without_diary():
+            papermill.execute_notebook(source, str(output), parameters, kernel_name="python3", progress_bar=False,
+                                       cwd=str(notebook.parent), request_save_on_cell_execute=False,
+                                       execution_timeout=timeout, iopub_timeout=_BUSY, log_output=False,
+                                       extra_arguments=_QUIET)
     except (CellTimeoutError, DeadKernelError) as error:
         raise NotebookError(f"{notebook.name}: {error}") from error
     executed = nbformat.read(output, as_version=4)
@@ -87,6 +90,20 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, last: str 
     if errors := hidden_errors(executed):
         raise NotebookError(f"{notebook.name}: a widget hid an error:\n" + "\n".join(errors))
     return executed
+
+
+@contextlib.contextmanager
+def _without_diary():
+    """Kernels that are started inside keep no diary, since no learner sits before them."""
+    before = os.environ.get("WEIGHTSPACE_DIARY")
+    os.environ["WEIGHTSPACE_DIARY"] = "off"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["WEIGHTSPACE_DIARY"]
+        else:
+            os.environ["WEIGHTSPACE_DIARY"] = before
 
 
 def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:

@@ -2,12 +2,15 @@
 nothing until then, moves to the setting that was asked about, and draws the guess beside what was measured. Readings,
 tables and still figures that would tell the answer wait for the guess too (`veil`).
 """
+import functools
 import math
 import re
+import sys
 
 import anywidget
 import traitlets
 
+from lessons.kit import diary
 from lessons.kit.page import Markup, Page, escape, folded, paragraph, preformatted
 
 FOLDED = "Make your guess above first, then open this"
@@ -21,6 +24,8 @@ class Prediction(traitlets.HasTraits):
         low, high, step: of the numbers that can be answered.
         committed: the guess; None until it is committed. It can be changed later.
         shown: whether the learner chose to see the truth without a guess.
+        before: the guess that the learner committed when the notebook was open before, from their diary; None where
+            there is none. The view begins there, and waits for the learner to commit it again.
         truth: what was measured, once the view that shows it has told it.
         at: {control: value}, the setting of that view which the question is about.
         vote: the vote of a class on it (`lessons.kit.votes.ClassVote`); None before a class was asked.
@@ -42,7 +47,7 @@ class Prediction(traitlets.HasTraits):
                              f"not low={_short(low)}, high={_short(high)}, step={_short(step)}")
         super().__init__()
         self.question, (self.low, self.high, self.step) = question, numbers
-        self.truth, self.at = None, {}
+        self.truth, self.at, self.before = None, {}, None
 
     @property
     def question_page(self) -> Markup:
@@ -90,9 +95,23 @@ class Prediction(traitlets.HasTraits):
 def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01) -> Prediction:
     """Ask for a number between low and high; hand the result to the panel that shows the truth, which asks.
 
-    In the question, **two stars** around words make them bold; all else is shown as it is written.
+    In the question, **two stars** around words make them bold; all else is shown as it is written. What is committed is
+    noted in the learner's diary, where a notebook of the course asks.
     """
-    return Prediction(question, low, high, step)
+    prediction = Prediction(question, low, high, step)
+    if diary.is_on() and (id := diary.call_of_predict(sys._getframe(1))):
+        diary.opened(id)
+        value = diary.guess_before(id, question)
+        if value is not None and prediction.low <= value <= prediction.high:
+            prediction.before = value
+        prediction.observe(functools.partial(_noted, id), "committed")
+    return prediction
+
+
+def _noted(id, change):
+    """The learner's diary has a guess that was committed."""
+    if change["new"] is not None:
+        diary.guessed(id, change["new"], change["owner"].question)
 
 
 def _finite(value):

@@ -12,7 +12,7 @@ import pydantic
 import traitlets
 import yaml
 
-from lessons.kit import markers
+from lessons.kit import diary, markers
 from lessons.kit.page import Markup, Page, bold, folded, inline, paragraph
 from lessons.kit.view.widget import MODULE, write_page
 
@@ -155,4 +155,14 @@ def quiz(id: str) -> Quiz:
     """
     if id not in questions():
         raise ValueError(f"there is no question {id!r}; there are: {', '.join(questions())}")
-    return Quiz(questions()[id])
+    diary.opened(id)
+    shown = Quiz(questions()[id])
+    shown.observe(_noted, "chosen")
+    return shown
+
+
+def _noted(change):
+    """The learner's diary has whether the choice that was pressed was right."""
+    question = change["owner"].question
+    if change["new"] in range(len(question.choices)):
+        diary.answered(question.id, question.choices[change["new"]].right)

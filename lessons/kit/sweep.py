@@ -19,7 +19,7 @@ from toy_models import training
 
 # rooms that no number depends on
 DRAWING = {"view", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims",
-           "notebooks", "formulas", "quiz"}
+           "notebooks", "formulas", "quiz", "diary", "progress"}
 
 
 def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Dataset:

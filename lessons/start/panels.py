@@ -7,9 +7,8 @@ from matplotlib.colors import LinearSegmentedColormap
 
 import data
 from lessons.kit import drawings, plotting
-from lessons.kit.chapters import CHAPTERS
 from lessons.kit.noise import Difference
-from lessons.kit.page import Markup, Page, reading, said, table
+from lessons.kit.page import Markup, Page, reading, said
 from lessons.kit.plotting import BLUE, ORANGE, themed
 from lessons.kit.view import Axis, Chart, Frame, Handle, Image, Line, Points, Reference, Spots, Star, chips, key, view
 from lessons.lines.panels import ALPHA_AXIS, share_of_a
@@ -235,16 +234,6 @@ def reading_of_the_units(networks: dict) -> Page:
         (the median of all units). From two random starts it is {separate:.0f}°, and between two random directions you
         would expect 90°.
         """, shared=shared, separate=separate)
-
-
-def course() -> Page:
-    """The map of the course: every notebook, how long it takes, what one knows afterwards. Those for readers of the
-    papers follow the lesson that they belong to."""
-    rows = []
-    for one in CHAPTERS:
-        link = Markup('<a href="{}">{}</a>').format(one.place, one.title)
-        rows.append(("deeper" if one.deeper else one.number, link, f"{one.minutes}\N{NO-BREAK SPACE}min", one.teaches))
-    return table(("", "lesson", "time", "what you will know"), rows, left=4)
 
 
 class Found:
