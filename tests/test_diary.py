@@ -387,6 +387,8 @@ def test_a_copy_for_a_teacher_says_the_same_and_replaces_nothing(kept, tmp_path,
     assert (head["what"], head["id"]) == ("export", "Ada <b>L</b>") and len(lines) == 3
     with pytest.raises(store.StoreError, match="is there already. Choose another name, such as .*ada-2.jsonl"):
         progress().export(copy)
+    with pytest.raises(store.StoreError, match="copy.jsonl cannot be written: .*Choose a folder"):
+        progress().export(copy / "copy.jsonl")
     monkeypatch.setenv("WEIGHTSPACE_DIARY", "off")  # a teacher's
     theirs = progress(copy)
     assert theirs.chapters["00_start_here"].counts("exercises") == (1, 1) and "<b>L" not in theirs._repr_html_()

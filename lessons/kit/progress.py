@@ -93,7 +93,11 @@ class Progress(Page):
         written = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         head = {"v": diary.VERSION, "at": written, "what": "export", "id": name[:200]}
         lines = [json.dumps(head), *(entry.model_dump_json(exclude_defaults=True) for entry in known.entries)]
-        store.writable(path.parent)
+        try:
+            store.writable(path.parent)
+        except store.StoreError as error:  # it speaks of the data folder
+            why = getattr(error.__cause__, "strerror", None) or error
+            raise type(error)(f"{path} cannot be written: {why}. Choose a folder that you can write to.") from error
         with store.atomic(path) as part:
             part.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
@@ -173,7 +177,7 @@ def _ring(number, share):
         ring += Markup('<text x="{c}" y="{y}" text-anchor="middle" font-size="12" fill="currentColor">{number}</text>'
                        ).format(c=side / 2, y=side / 2 + 4, number=number)
     drawn = _svg(side, side, f"{'' if deeper else f'lesson {number}, '}{share:.0%} done", ring)
-    return drawn + Markup(" {}").format(number) if deeper else drawn
+    return Markup('<span style="white-space:nowrap">{} {}</span>').format(drawn, number) if deeper else drawn
 
 
 def _marks(done):
@@ -191,8 +195,8 @@ def _svg(width, height, label, inside):
     """A drawing that is described by its label, or, without one, said to nobody."""
     named = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
     return Markup('<svg {} width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-                  'style="display:inline-block;vertical-align:middle">{}</svg>').format(named, inside, width=width,
-                                                                                      height=height)
+                  'style="display:inline-block;vertical-align:middle;max-width:none;min-width:{width}px">{}</svg>'
+                  ).format(named, inside, width=width, height=height)
 
 
 def _legend():
