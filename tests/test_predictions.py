@@ -136,6 +136,14 @@ def test_an_executed_notebook_tells_no_answer_before_a_fold_is_opened():
     assert seen.count("Your prediction. how large is the gap?") == 1, "the view asks, and no widget beside it"
 
 
+def test_a_guess_of_an_earlier_day_is_where_the_view_begins_and_tells_nothing():
+    guess = predict("how large is the gap?", high=0.3)
+    guess.before = 0.2
+    view = lines.gap_per_layer(mlp.run("full", 0), guess)
+    assert view.spec["prediction"]["before"] == 0.2 and view.guess is None and not view.shown and guess.hides
+    assert "before" not in lines.gap_per_layer(mlp.run("full", 0), predict("?", high=0.3)).spec["prediction"]
+
+
 # -- the chapters ----------------------------------------------------------------------------------
 
 NOT_THE_ANSWER = {  # what is shown after a question in the same section and tells something else

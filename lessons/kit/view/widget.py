@@ -297,6 +297,8 @@ class View(anywidget.AnyWidget):
             where = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
                                   "step": prediction.step, "truth": prediction.truth, "at": where}
+            if prediction.before is not None:
+                spec["prediction"]["before"] = prediction.before
         super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
         self.typed = getattr(self.controls.get(self.field), "typed", "")
         self._tell()

@@ -37,7 +37,7 @@ export class Panel {
     for (const chart of this.charts) chart.answers = new Set(this.spec.hides);
     register();
     this.alone = this.spec.alone ?? Math.max(0, this.charts.findIndex((chart) => chart.hasHandle)); // the chart that a hall sees
-    this.draft = null; // a guess that is not committed yet
+    this.draft = this.spec.prediction?.before ?? null; // a guess that is not committed yet, or one that was when the notebook was open before
     el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
     this.host = el;
     el.classList.add("weightspace-view");
@@ -345,7 +345,7 @@ export class Panel {
           onkeydown: (event) => { if (event.key === "Enter") this.commit(); } });
         this.button = h("button", { type: "button", class: "commit", onclick: () => this.commit() }, say("Commit"));
         const anyway = h("button", { type: "button", class: "quiet", onclick: () => { this.model.set("shown", true); this.model.save_changes(); this.reveal(); } }, say("Just show me"));
-        this.bar.replaceChildren(h("span", { class: "say" }, say("Drag in the plot, or type: ")), h("span", { class: "field" }, this.number, percent ? " %" : ""), this.button, anyway);
+        this.bar.replaceChildren(h("span", { class: "say" }, (prediction.before ?? null) === null ? say("Drag in the plot, or type: ") : say("You guessed this before. Commit it, drag, or type: ")), h("span", { class: "field" }, this.number, percent ? " %" : ""), this.button, anyway);
       }
       this.button.disabled = this.draft === null;
       if (this.draft !== null && this.root.activeElement !== this.number) this.number.value = percent ? Math.round(100 * this.draft) : this.draft;
