@@ -250,6 +250,7 @@ def test_drawing_and_docstrings_change_no_key(changed_by, module, old, new):
 
 LATER = """
 import sys
+from data import code
 from lessons.kit import sweep
 from lessons.linearity.experiment import mlp
 
@@ -257,7 +258,7 @@ first = sweep.behind(mlp.__name__)
 assert "data.vision" not in sys.modules
 import data.vision
 assert sweep.behind(mlp.__name__) == first
-assert "data.vision" in sweep._reachable(mlp.__name__, False)
+assert "data.vision" in code._reachable(mlp.__name__, False)
 """
 
 

@@ -133,6 +133,22 @@ class Recipe:
         number = _FORMAT_OF.get(self.architecture.name, _FORMAT)
         return json.dumps({"format": number, **_plain(self)}, sort_keys=True)
 
+    @classmethod
+    def from_json(cls, text: str) -> Recipe:
+        """The recipe that `to_json` wrote, maybe on another machine.
+
+        Raises:
+            ValueError: it is no recipe, or one of another version of the course.
+        """
+        try:
+            recipe = _recipe_of({key: value for key, value in json.loads(text).items() if key != "format"})
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"this is no recipe: {error}") from None
+        if recipe.to_json() != text:
+            raise ValueError(f"the recipe of {recipe} was written by another version of the course, which trains "
+                             "otherwise")
+        return recipe
+
     @property
     def key(self) -> str:
         """Digest of the recipe: the name of the model's file in the zoo."""
@@ -179,3 +195,20 @@ def _plain(recipe):
         "options": options,
         "parent": _plain(recipe.parent) if recipe.parent else None,
     }
+
+
+def _recipe_of(fields):
+    """The recipe of what `_plain` wrote. Whole numbers come back as such: a recipe with 1 is equal to one with 1.0."""
+    network = fields["architecture"]
+    options = [(name, int(value) if isinstance(value, float) and value.is_integer() else value)
+               for name, value in _tuples(fields["options"])]
+    return Recipe(**fields | {
+        "architecture": Architecture.of(network["name"], **dict(_tuples(network["arguments"]))),
+        "options": tuple(options),
+        "parent": _recipe_of(fields["parent"]) if fields["parent"] else None,
+    })
+
+
+def _tuples(value):
+    """Lists as tuples, also inside lists: what can be hashed."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -3,12 +3,15 @@
 A file holds its recipe and a digest of everything in it; a damaged one is noticed and trained again. Writes are atomic,
 and two processes that ask for one model train it once (`data.store.once`).
 """
+import contextlib
 import dataclasses
 import hashlib
 import json
 import shutil
+import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,6 +31,7 @@ from toy_models.training import train
 _AT_ONCE = 4  # more threads would wait for Python's lock, and each holds its training images (188 MB)
 # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
 _UNREADABLE = (OSError, LookupError, TypeError, ValueError, safetensors.SafetensorError)
+_trainer: ContextVar[Callable | None] = ContextVar("trainer", default=None)
 CHECKPOINTS = Path(data.__file__).parent / "checkpoints"  # trained networks that the repository has
 
 
@@ -126,17 +130,40 @@ def get_all(recipes: Sequence[Recipe], device: str = "auto", progress: bool = Tr
     epochs = sum(group[-1].epochs for group in _grouped(missing))
     with pinned(), tqdm(total=epochs, unit="epoch", disable=not (progress and missing)) as bar:
         training.resolve(device)  # an unknown one is an error also where nothing has to be trained on it
-        _train_side_by_side([recipe for recipe in missing if not training.convolves(_blank(recipe))], bar)
+        if trainer := _trainer.get():
+            _train_elsewhere(trainer, missing, device, bar)
+        else:
+            _train_side_by_side([recipe for recipe in missing if not training.convolves(_blank(recipe))], bar)
         return [_get(recipe, device, bar) for recipe in recipes]
+
+
+@contextlib.contextmanager
+def trained_by(trainer: Callable | None):
+    """Inside, in this thread, `get_all` hands what is missing to another one instead of training it here.
+
+    Args:
+        trainer: (groups, device, on_done) -> None. A group is a list of recipes that differ in their epochs alone, and
+            the parents of all groups are in the zoo. Afterwards the groups' models are, too (`receive`). It calls
+            on_done(group) after each. None to train here after all.
+    """
+    token = _trainer.set(trainer)
+    try:
+        yield
+    finally:
+        _trainer.reset(token)
+
+
+def _train_elsewhere(trainer, recipes, device, bar):
+    """Let these be trained by another one, parents before children."""
+    for groups in _generations(recipes):
+        bar.set_description(f"{len(groups)} networks, elsewhere")
+        trainer(groups, device, lambda group: bar.update(group[-1].epochs))
 
 
 def _train_side_by_side(recipes, bar):
     """Train these, parents before children, in threads: torch's arithmetic does not hold Python's lock."""
     silent = tqdm(disable=True)  # a bar is for the main thread
-    while recipes:
-        ready = [recipe for recipe in recipes if recipe.parent not in recipes]
-        recipes = [recipe for recipe in recipes if recipe not in ready]
-        groups = _grouped(ready)
+    for groups in _generations(recipes):
         if len(groups) == 1:  # with every epoch on the bar
             _make(groups[0], bar)
             continue
@@ -144,6 +171,14 @@ def _train_side_by_side(recipes, bar):
         with training.one_thread():
             threads.side_by_side(lambda group: _make(group, silent), groups, min(_AT_ONCE, threads.cores()),
                                  lambda number, groups=groups: bar.update(groups[number][-1].epochs))
+
+
+def _generations(recipes):
+    """What can be trained at once, group by group, then what can be trained after that, and so on."""
+    while recipes:
+        ready = [recipe for recipe in recipes if recipe.parent not in recipes]
+        recipes = [recipe for recipe in recipes if recipe not in ready]
+        yield _grouped(ready)
 
 
 def _grouped(recipes):
@@ -278,3 +313,33 @@ def _read(path, recipe):
     if metadata.get("digest") != _digest(state, recipe.to_json()):
         raise store.Damaged("its digest does not match its contents")
     return state
+
+
+def packed(recipe: Recipe) -> bytes:
+    """The file of the recipe's model, trained now if it is missing: what another machine can `receive`.
+
+    Raises:
+        As `get`.
+    """
+    state = get(recipe, progress=False).state_dict()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        _write(state, path, recipe)
+        return path.read_bytes()
+
+
+def receive(recipe: Recipe, content: bytes) -> None:
+    """Keep a model that another machine trained; one that is there already stays.
+
+    Args:
+        content: what `packed` gave there.
+
+    Raises:
+        Damaged: it is not this recipe's model, or not what was packed.
+        StoreError: the data folder cannot be written.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        path.write_bytes(content)
+        state = _read(path, recipe)
+    _stored(recipe, lambda: state)

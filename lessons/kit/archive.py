@@ -17,6 +17,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import uuid
 import warnings
 from contextvars import ContextVar
 from pathlib import Path
@@ -26,12 +27,13 @@ import xarray
 
 import data
 from data import store
+from data.types import digest
 from lessons.kit import sweep
 
 FOLDER = Path(data.__file__).parent / "measured"
 KEEP = "WEIGHTSPACE_ARCHIVE"  # set to 1, it makes `Experiment.run` measure anew and keep what it measured here
 _ROOT = FOLDER.parents[1]
-_WRITTEN = (":!data/measured", ":!lessons/measured.yaml", ":!CLAIMS.md", ":!docs/claims")
+_WRITTEN = (":!data/measured", ":!lessons/measured.yaml", ":!lessons/spread.yaml", ":!CLAIMS.md", ":!docs/claims")
 _anew = ContextVar("anew", default=False)
 
 
@@ -107,6 +109,19 @@ def circumstances() -> dict[str, str]:
     """Where and when something is measured: processor and instructions, torch, commit, date."""
     return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": str(torch.__version__),
             "commit": _commit(), "date": datetime.date.today().isoformat()}
+
+
+def surroundings() -> dict[str, str]:
+    """As `circumstances`, with the machine, the system and Python, for results that others compare with theirs."""
+    return circumstances() | {"machine": machine(), "system": f"{sys.platform}, {platform.machine()}",
+                              "python": platform.python_version()}
+
+
+def machine() -> str:
+    """A name for this machine, the same at every call: a digest, from which its network name is not to be read."""
+    node = uuid.getnode()
+    address = 0 if node >> 40 & 1 else node  # without a network card Python draws another number in every process
+    return digest(platform.node(), address, _processor())[:8]
 
 
 def committed() -> dict[str, str]:

@@ -132,6 +132,16 @@ class Experiment:
         ingredients = self.ingredients(profile, seed) | {"data": self.source().digest}
         return sweep.is_kept(self.name, ingredients, self.measure.__module__)
 
+    def keep(self, measured: xarray.Dataset, profile: str, seed: int) -> None:
+        """Keep a sweep that another machine measured with this code and these data, where `run` finds it. One that is
+        kept already stays.
+
+        Raises:
+            ValueError: there is no such profile.
+        """
+        ingredients = self.ingredients(profile, seed) | {"data": self.source().digest}
+        sweep.cached(self.name, ingredients, lambda: measured, self.measure.__module__)
+
     def archived_at(self, profile: str, seed: int) -> Path:
         """Where the repository has or would have this."""
         with store.as_published():

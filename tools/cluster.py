@@ -1,0 +1,64 @@
+"""`make cluster`: a cluster of worker processes on this machine, for `make claims CLUSTER=…`.
+
+Its scheduler listens to this machine alone. Dask's protocol pickles, so every user of this machine who can speak to the
+scheduler can run code as you: start it where nobody else logs in, or use TLS (docs/scale.md says how).
+"""
+import argparse
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from data import threads
+
+HOST, PORT = "127.0.0.1", 8786
+QUIET = {"DASK_LOGGING__DISTRIBUTED": "error"}
+
+
+def local(folders: Sequence[Path | None], port: int = 0):
+    """A running cluster of one process for every folder; close it with `.close()`.
+
+    Args:
+        folders: the data folders of the workers. None for the one that this process has, which processes of one machine
+            can share.
+        port: of the scheduler; 0 for a free one.
+    """
+    import distributed
+    scratch = tempfile.mkdtemp(prefix="weightspace-cluster-")  # what Dask writes; nobody else can read it
+    workers = {}
+    for number, folder in enumerate(folders):
+        variables = QUIET | {"OMP_NUM_THREADS": "1"} | ({"WEIGHTSPACE_DATA": str(folder)} if folder else {})
+        options = {"nthreads": 1, "host": HOST, "env": variables, "local_directory": scratch, "dashboard": False}
+        workers[f"worker-{number}"] = {"cls": distributed.Nanny, "options": options}
+    scheduler = {"cls": distributed.Scheduler, "options": {"host": HOST, "port": port, "dashboard": False}}
+    return distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Start a cluster, say its address, and end it on an interrupt."""
+    parser = argparse.ArgumentParser(prog="python -m tools.cluster", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=threads.cores(), help="processes (default: one on every core)")
+    parser.add_argument("--port", type=int, default=PORT, help="of the scheduler (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    if options.workers < 1:
+        parser.error(f"--workers must be at least 1, not {options.workers}")
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    cluster = local([None] * options.workers, options.port)
+    try:
+        address = cluster.scheduler_address
+        print(f"{options.workers} workers (process {os.getpid()}). In another terminal:\n"
+              f"  make claims CLUSTER={address}\nCtrl-C ends them.", flush=True)
+        while not ended.wait(1):
+            pass
+    except KeyboardInterrupt:
+        pass
+    finally:
+        cluster.close()
+
+
+if __name__ == "__main__":
+    main()
