@@ -10,12 +10,14 @@ else
   BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python
-# Stamps: what a learner needs is installed, what the book needs besides, and what the tests need besides both.
+# Stamps: what a learner needs is installed, what the book or a cluster needs besides, and what the tests need besides
+# all three.
 READY := $(VENV)/.ready
 READY_FOR_SITE := $(VENV)/.ready-for-site
+READY_FOR_CLUSTER := $(VENV)/.ready-for-cluster
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab site release test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides handouts questions bench screenshots lock environment site-environment test-environment clean
+.PHONY: help lab site release test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims spread cluster docs slides handouts questions bench screenshots lock environment site-environment cluster-environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
@@ -28,7 +30,9 @@ make quick        the tests that take no training: a minute
 make test         all tests: notebooks, JupyterLab in Chromium
 make lint         ruff, the form of the notebooks' files, types
 make docs         write what is generated: README's table, the pages of claims, the gallery
-make claims       measure the ledger of claims again: many hours
+make claims       measure the ledger of claims again: many hours (CLUSTER=tcp://… on many machines)
+make spread       measure seeds 10 to 29 of what is quick, on which no bound was set (CLUSTER=tcp://…)
+make cluster      worker processes on this machine, for the two above
 make slides       run the lessons and write slides to build/slides
 make handouts     run the lessons and write a page of paper for each to build/handouts
 make questions    write the self-tests for Moodle and Anki to build/questions
@@ -46,6 +50,8 @@ help:
 environment: $(READY)
 
 site-environment: $(READY_FOR_SITE)
+
+cluster-environment: $(READY_FOR_CLUSTER)
 
 test-environment: $(READY_FOR_TESTS)
 
@@ -66,7 +72,11 @@ $(READY_FOR_SITE): $(READY) lock/site.txt
 	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/site.txt
 	$(RUN) -c "open('$(READY_FOR_SITE)', 'w').close()"
 
-$(READY_FOR_TESTS): $(READY_FOR_SITE) lock/tests.txt
+$(READY_FOR_CLUSTER): $(READY) lock/cluster.txt
+	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/cluster.txt
+	$(RUN) -c "open('$(READY_FOR_CLUSTER)', 'w').close()"
+
+$(READY_FOR_TESTS): $(READY_FOR_SITE) $(READY_FOR_CLUSTER) lock/tests.txt
 	@echo "Installing what the tests need besides, 0.3 GB on disk."
 	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/tests.txt
 	$(RUN) -c "open('$(READY_FOR_TESTS)', 'w').close()"
@@ -115,8 +125,19 @@ release: site
 notebooks: environment
 	$(RUN) -m lessons.kit.notebooks
 
-claims: environment
-	$(RUN) -m lessons.kit.claims
+# CLUSTER is the address of a Dask scheduler, of `make cluster` for example. What this machine has results of is then not
+# measured again, so a run that was interrupted goes on.
+ON_CLUSTER := $(if $(CLUSTER), --cluster $(CLUSTER))
+
+claims: $(if $(CLUSTER),cluster-environment,environment)
+	$(RUN) -m lessons.kit.claims$(ON_CLUSTER)
+
+SPREAD ?= --profile quick
+spread: $(if $(CLUSTER),cluster-environment,environment)
+	$(RUN) -m lessons.kit.claims spread $(SPREAD)$(ON_CLUSTER)
+
+cluster: cluster-environment
+	$(RUN) -m tools.cluster
 
 # Everything that is written from tables and numbers that are there; nothing is measured, and no picture is taken.
 docs: environment

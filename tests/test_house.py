@@ -30,6 +30,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["build-system"]["requires"]
 RUNTIME = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
 NEEDED = RUNTIME | {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["test"]}
+FOR_A_CLUSTER = {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["cluster"]}
 FOR_THE_BOOK = {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["site"]}
 LOCK = {path.name: lock.entries(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "lock").glob("*.txt"))}
 PINS = {name: re.match(r"[^=]+==([^\s;]+)", entry)[1] for part in LOCK.values() for name, entry in part.items()}
@@ -74,7 +75,7 @@ def imported(folders):
     return {name: path for name, path in found.items() if name not in own | sys.stdlib_module_names}
 
 
-FOLDERS = {"course": (ROOMS, RUNTIME), "tests and tools": (["tests", "tools"], NEEDED)}
+FOLDERS = {"course": (ROOMS, RUNTIME | FOR_A_CLUSTER), "tests and tools": (["tests", "tools"], NEEDED)}
 
 
 @pytest.mark.parametrize("folders, declared", FOLDERS.values(), ids=FOLDERS.keys())
@@ -88,6 +89,17 @@ def test_what_is_imported_is_declared(folders, declared):
     assert not undeclared, "declare these in pyproject.toml and environment.yml, and run make lock"
 
 
+def test_only_who_asks_for_a_cluster_imports_what_it_needs():
+    """Learners do not install it."""
+    importing = {path.relative_to(ROOT).as_posix() for path in PYTHON_FILES for node in tree(path).body
+                 if isinstance(node, ast.Import | ast.ImportFrom)
+                 and "distributed" in {name.partition(".")[0] for name in names_imported(node)}}
+    assert importing == set(), "import it in the function that needs it, as data/cluster.py does"
+    inside = {path.relative_to(ROOT).as_posix() for path in PYTHON_FILES if "distributed" in
+              {name.partition(".")[0] for name in names_imported(tree(path))}}
+    assert inside == {"data/cluster.py"}
+
+
 @pytest.mark.parametrize("line", [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values()), *BUILD])
 def test_the_lock_has_a_version_that_pyproject_admits(line):
     requirement = Requirement(line)
@@ -97,12 +109,15 @@ def test_the_lock_has_a_version_that_pyproject_admits(line):
 def test_a_learner_installs_what_the_course_needs_and_no_test_tools():
     assert RUNTIME <= LOCK["course.txt"].keys() | LOCK["torch.txt"].keys()
     assert FOR_THE_BOOK <= LOCK["site.txt"].keys()
-    assert NEEDED - RUNTIME - LOCK["course.txt"].keys() <= LOCK["tests.txt"].keys()
-    assert sum(map(len, LOCK.values())) == len(PINS), "each package stands in one file"
+    assert FOR_A_CLUSTER <= LOCK["cluster.txt"].keys() and not LOCK["cluster.txt"].keys() & LOCK["course.txt"].keys()
+    assert NEEDED - RUNTIME - LOCK["course.txt"].keys() <= LOCK["tests.txt"].keys() | LOCK["cluster.txt"].keys()
+    twice = LOCK["site.txt"].keys() & LOCK["cluster.txt"].keys()  # installed one without the other
+    assert sum(map(len, LOCK.values())) == len(PINS) + len(twice), "each other package stands in one file"
+    assert all(LOCK["site.txt"][name] == LOCK["cluster.txt"][name] for name in twice)
 
 
 def test_the_lock_has_digests_of_everything_but_pytorch_and_names_no_index():
-    for name, entry in (LOCK["course.txt"] | LOCK["site.txt"] | LOCK["tests.txt"]).items():
+    for name, entry in (LOCK["course.txt"] | LOCK["site.txt"] | LOCK["cluster.txt"] | LOCK["tests.txt"]).items():
         for version in re.split(r"^(?=[a-z0-9])", entry, flags=re.MULTILINE)[1:]:  # one for some versions of Python
             first, *digests = version.split(" \\\n")
             assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^:]+)?", first), name
@@ -121,12 +136,15 @@ def test_cuda_and_pytorch_are_kept_out_of_what_is_checked_by_digest():
     compiled = "numpy==2.4.6 \\\n    --hash=sha256:00\ntorch==2.13.0 ; python_version > '3' \\\n    --hash=sha256:11\n"
     more = "nvidia-cublas==13.1 ; sys_platform == 'linux' \\\n    --hash=sha256:22\n"
     rest = ("torchvision==0.28.0 \\\n    --hash=sha256:33\nruff==0.17 \\\n    --hash=sha256:44\n"
-            "sphinx==9 \\\n    --hash=sha256:55\n")
+            "sphinx==9 \\\n    --hash=sha256:55\ndask==2026 \\\n    --hash=sha256:66\n"
+            "zipp==4 \\\n    --hash=sha256:77\n")
     course = {"numpy", "torch", "torchvision", "nvidia-cublas"}
-    written = lock.files(lock.entries(compiled + more + rest), course, {*course, "sphinx"})
+    written = lock.files(lock.entries(compiled + more + rest), course, {*course, "sphinx", "zipp"},
+                         {*course, "dask", "zipp"})
     assert {name: text.removeprefix(lock.HEADS[name]) for name, text in written.items()} == {
         "course.txt": "numpy==2.4.6 \\\n    --hash=sha256:00\n", "tests.txt": "ruff==0.17 \\\n    --hash=sha256:44\n",
-        "site.txt": "sphinx==9 \\\n    --hash=sha256:55\n",
+        "site.txt": "sphinx==9 \\\n    --hash=sha256:55\nzipp==4 \\\n    --hash=sha256:77\n",
+        "cluster.txt": "dask==2026 \\\n    --hash=sha256:66\nzipp==4 \\\n    --hash=sha256:77\n",
         "torch.txt": "torch==2.13.0\ntorchvision==0.28.0\n"}
 
 
@@ -169,6 +187,7 @@ def test_in_a_container_jupyterlab_serves_the_address_that_the_container_names(m
     assert [option for option in started if "ip=" in option] == ["--ip=0.0.0.0"]
 
 
+ALL_STAMPS = [".ready", ".ready-for-site", ".ready-for-cluster", ".ready-for-tests"]
 MAKE_RUNS = """#!/bin/sh
 echo "$@" >> {log}
 case "$*" in {fails}) exit 1;; esac
@@ -203,7 +222,7 @@ def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("target", ["test-shared", "test-timed", "test-browser", "quick", "bench", "screenshots"])
 def test_what_needs_the_test_tools_installs_them(target, tmp_path):
-    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-site"])
+    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-site", ".ready-for-cluster"])
     assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/tests.txt" and "pip" not in lines[2]
 
 
@@ -216,11 +235,24 @@ def test_the_book_installs_sphinx_and_no_test_tools(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("target, command", [("claims", "lessons.kit.claims"),
+                                             ("spread", "lessons.kit.claims spread --profile quick")])
+def test_many_machines_need_more_packages_and_one_does_not(target, command, tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "many").mkdir()
+    _, lines, _ = made(tmp_path / "one", target, stamps=[".ready"])
+    assert lines == [f"-m {command}"]
+    _, lines, _ = made(tmp_path / "many", target, "CLUSTER=tcp://here:1", stamps=[".ready"])
+    assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/cluster.txt"
+    assert lines[-1] == f"-m {command} --cluster tcp://here:1"
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("target, modules", [
     ("lint", ["ruff check .", "tools.tidy", "mypy"]),
     ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures", "tools.where"])])
 def test_make_runs_every_part(target, modules, tmp_path):
-    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-site", ".ready-for-tests"])
+    _, lines, _ = made(tmp_path, target, stamps=ALL_STAMPS)
     assert lines == [f"-m {module}" for module in modules]
 
 
@@ -230,7 +262,7 @@ def test_make_help_names_what_there_is(tmp_path):
     said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     named = set(re.findall(r"^make ([a-z]+) ", said, flags=re.MULTILINE))
     parts = {"test-shared", "test-timed", "test-browser", "ruff", "tidy", "types", "environment", "site-environment",
-             "test-environment", "help"}
+             "cluster-environment", "test-environment", "help"}
     (targets,) = re.findall(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
     assert named == set(targets.split()) - parts
 
@@ -250,7 +282,7 @@ def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("fails", ["nothing", "*loadfile*", "*-m?timed*", "*-m?browser*"])
 def test_make_test_runs_all_parts_and_fails_where_one_does(fails, tmp_path):
-    status, lines, _ = made(tmp_path, "test", stamps=[".ready", ".ready-for-site", ".ready-for-tests"], fails=fails)
+    status, lines, _ = made(tmp_path, "test", stamps=ALL_STAMPS, fails=fails)
     shared = "-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed and not release"
     assert lines == [shared, "-m pytest -m timed and not browser", "-m pytest -n 2 --dist worksteal -m browser"]
     assert (status == 0) is (fails == "nothing")

@@ -25,9 +25,12 @@ HEADS = {
     "course.txt": "# What the course needs, but for PyTorch (torch.txt). Every file that pip installs from here is\n"
                   "# checked by its digest, and none is built here. Written by `make lock` from pyproject.toml.\n"
                   "--only-binary :all:\n",
-    "tests.txt": "# What the tests and `make lint` need besides course.txt and site.txt. Every file is\n"
+    "tests.txt": "# What the tests and `make lint` need besides course.txt, site.txt and cluster.txt. Every file is\n"
                  "# checked by its digest. Written by `make lock` from pyproject.toml.\n"
                  "--only-binary :all:\n",
+    "cluster.txt": "# What a cluster of many machines needs besides course.txt. Every file is checked by its digest.\n"
+                   "# Written by `make lock` from pyproject.toml.\n"
+                   "--only-binary :all:\n",
     "site.txt": "# What `make site` needs besides course.txt. Every file is checked by its digest.\n"
                 "# Written by `make lock` from pyproject.toml.\n"
                 "--only-binary :all:\n",
@@ -66,20 +69,26 @@ def compiled(uv: str, known: str, extras: list[str]) -> dict[str, str]:
         return entries(Path(folder, "lock.txt").read_text(encoding="utf-8"))
 
 
-def files(everything: dict[str, str], of_the_course: set[str], of_the_site: set[str]) -> dict[str, str]:
+def files(everything: dict[str, str], of_the_course: set[str], of_the_site: set[str],
+          of_the_cluster: set[str] = frozenset()) -> dict[str, str]:
     """{name in lock/: what it holds}.
 
     Args:
         everything: the entries of the course, of its tests and of the book.
         of_the_course: the names that the course needs.
         of_the_site: the names that course and book need.
+        of_the_cluster: the names that the course needs on a cluster. Book and cluster are installed one without the
+            other, so what both need stands in both files.
     """
     hashed = {name: lines for name, lines in everything.items() if name not in TORCH and not CUDA.match(name)}
     course = {name: lines for name, lines in hashed.items() if name in of_the_course}
     site = {name: lines for name, lines in hashed.items() if name in of_the_site - of_the_course}
-    tests = {name: lines for name, lines in hashed.items() if name not in of_the_course | of_the_site}
+    cluster = {name: lines for name, lines in hashed.items() if name in of_the_cluster - of_the_course}
+    tests = {name: lines for name, lines in hashed.items()
+             if name not in of_the_course | of_the_site | of_the_cluster}
     torch = {name: re.match(r"[^\s;]+", everything[name])[0] + "\n" for name in TORCH}
-    parts = {"course.txt": course, "tests.txt": tests, "site.txt": site, "torch.txt": torch}
+    parts = {"course.txt": course, "tests.txt": tests, "site.txt": site, "cluster.txt": cluster,
+             "torch.txt": torch}
     return {name: HEADS[name] + "".join(part.values()) for name, part in parts.items()}
 
 
@@ -96,7 +105,9 @@ def main(arguments: list[str] | None = None) -> None:
     everything = compiled(options.uv, known, sorted(project["optional-dependencies"]))
     of_the_course = compiled(options.uv, "".join(everything.values()), [])
     of_the_site = compiled(options.uv, "".join(everything.values()), ["site"])
-    for name, text in files(everything, of_the_course.keys(), of_the_site.keys()).items():
+    of_the_cluster = compiled(options.uv, "".join(everything.values()), ["cluster"])
+    parts = files(everything, of_the_course.keys(), of_the_site.keys(), of_the_cluster.keys())
+    for name, text in parts.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
         print(f"lock/{name}: {len(entries(text))} packages")
 

@@ -72,10 +72,19 @@ def remeasure(experiment: Experiment | Collection, profile: str, seed: int) -> N
     Raises:
         data.store.Unavailable: the data are a stand-in; the ledger is about the real ones.
     """
+    return kept(experiment.numbers(profile, seed))
+
+
+def kept(numbers: Numbers) -> Numbers:
+    """Of the numbers that an experiment gives those that the ledger keeps, rounded to six digits.
+
+    Raises:
+        KeyError: they are of a claim that the ledger does not have.
+    """
     kept = {}
-    for id, numbers in experiment.numbers(profile, seed).items():
+    for id, of_claim in numbers.items():
         claim = ledger()[id]
-        kept[id] = {name: float(f"{value:.6g}") for name, value in numbers.items() if claim.keeps(name)}
+        kept[id] = {name: float(f"{value:.6g}") for name, value in of_claim.items() if claim.keeps(name)}
     return kept
 
 

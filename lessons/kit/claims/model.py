@@ -12,6 +12,7 @@ from lessons.kit.page import digits
 
 FOLDER = Path(__file__).parents[2]  # of the chapters, each with its claims.yaml, of sources.yaml and measured.yaml
 MEASURED = FOLDER / "measured.yaml"
+SPREAD = FOLDER / "spread.yaml"  # of seeds that no bound was set on, in the form of measured.yaml
 MOST = 5  # conditions of a claim: a reader can check so many
 Numbers = dict[str, dict[str, float]]  # {claim: {number: value}}
 Answer = Literal["yes", "partly", "no", "–"]
@@ -246,21 +247,29 @@ def measured() -> dict[str, dict[str, list[float]]]:
     return {id: {name: list(values.values()) for name, values in of_claim.items()} for id, of_claim in numbers.items()}
 
 
+def more_seeds() -> dict[str, dict[str, dict[int, float]]]:
+    """What seeds gave that no bound was set on (`python -m lessons.kit.claims spread`), shared, so not to be changed:
+    {claim: {number: {seed: value}}}."""
+    return _kept(SPREAD)["numbers"]
+
+
 def runs() -> list[dict]:
     """Where and when the ledger's numbers were measured: module, experiment, profile, seeds, and what
     `archive.circumstances` says."""
     return _kept()["runs"]
 
 
-def _kept():
-    """measured.yaml: runs, and numbers {claim: {number: {seed: value}}}; shared, so not to be changed."""
-    if not MEASURED.exists():
+def _kept(path=None):
+    """measured.yaml, or another file of its form: runs, and numbers {claim: {number: {seed: value}}}; shared, so not to
+    be changed."""
+    path = path or MEASURED
+    if not path.exists():
         return {"runs": [], "numbers": {}}
-    file = MEASURED.stat()
-    return _parsed(MEASURED, file.st_mtime_ns, file.st_size)
+    file = path.stat()
+    return _parsed(path, file.st_mtime_ns, file.st_size)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def _parsed(path, _changed, _size):
     """What the file holds, read once as long as it stays the same: a chapter's table asks for it twelve times, and it
     takes 0.2 s."""
@@ -273,15 +282,17 @@ def _read(path):
 
 
 def keep(module: str, experiment: str, profile: str, seed: int, numbers: Numbers,
-         circumstances: dict[str, str]) -> None:
+         circumstances: dict[str, str], path: Path | None = None) -> None:
     """Write one measurement to measured.yaml, in place of an earlier one of the same experiment, profile and seed.
 
     Args:
         module: of the experiment.
         experiment: its name.
         circumstances: where and when it was measured; see `archive.circumstances`.
+        path: another file of this form, `SPREAD`.
     """
-    known = copy.deepcopy(_kept())
+    path = path or MEASURED
+    known = copy.deepcopy(_kept(path))
     which = {"module": module, "experiment": experiment, "profile": profile}
     for run in known["runs"]:
         if which.items() <= run.items():
@@ -297,12 +308,12 @@ def keep(module: str, experiment: str, profile: str, seed: int, numbers: Numbers
     for id, of_claim in numbers.items():
         for name, value in of_claim.items():
             known["numbers"].setdefault(id, {}).setdefault(name, {})[seed] = value
-    _write(runs, known["numbers"])
+    _write(runs, known["numbers"], path)
 
 
-def _write(runs, numbers):
-    """measured.yaml: a line for every run and every number that the ledger keeps, claims in its order."""
-    lines = [_HEAD, "runs:"]
+def _write(runs, numbers, path):
+    """A line for every run and every number that the ledger keeps, claims in its order."""
+    lines = [_HEAD if path == MEASURED else _HEAD_OF_SPREAD, "runs:"]
     lines += [f"- {_flow(run)}" for run in runs]
     lines.append("numbers:")
     for id, claim in ledger().items():
@@ -311,12 +322,15 @@ def _write(runs, numbers):
             lines.append(f"  {id}:")
         for name, values in sorted(kept.items()):
             lines.append(f"    {_flow(name)}: {_flow(dict(sorted(values.items())))}")
-    MEASURED.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     _parsed.cache_clear()  # two writings may fall into one tick of the file system's clock
 
 
 _HEAD = ("# Written by `make claims`; change nothing here by hand. "
          "{seed: value}, real data; profile full unless a number names another.")
+
+_HEAD_OF_SPREAD = ("# Written by `python -m lessons.kit.claims spread`; change nothing here by hand. "
+                   "No bound was set on these seeds. {seed: value}, real data.")
 
 
 def _flow(value):

@@ -5,7 +5,7 @@ from pathlib import Path
 import jinja2
 
 from lessons.kit.claims import model
-from lessons.kit.claims.model import Claim, Condition, Shown, ledger, measured, sources
+from lessons.kit.claims.model import Claim, Condition, Shown, ledger, measured, more_seeds, sources
 from lessons.kit.page import Markup, Page, digits, folded, quiet, table
 
 ROOT = Path(__file__).parents[3]
@@ -104,6 +104,33 @@ def spread(values: list[float] | None) -> str:
     return f"{digits(statistics.fmean(values))} ± {statistics.stdev(values):.2g}; {span(values)}"
 
 
+def fared(claim: Claim) -> str:
+    """How the conditions of a claim fared on seeds that no bound was set on, in a sentence; "" where none was
+    measured."""
+    values = more_seeds().get(claim.id, {})
+    tried = {}  # {seed: whether all conditions hold that were tried}
+    for condition in claim.conditions:
+        for seed, value in values.get(condition.number, {}).items():
+            tried[seed] = tried.get(seed, True) and condition.holds(value)
+    if not tried:
+        return ""
+    decisive = list(values.get(claim.decides, {}).values())
+    count = f"{len(tried)} more seed{'' if len(tried) == 1 else 's'}"
+    return (f"On {count}, on which no bound was set ({_ranges(tried)}): {spread(decisive)}; "
+            f"all its conditions hold on {sum(tried.values())}.")
+
+
+def _ranges(numbers):
+    """Whole numbers, those in a row as a range: "10–12, 29"."""
+    parts = []
+    for number in sorted(numbers):
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("–".join(map(str, part)) for part in parts)
+
+
 def mean(values: list[float] | None) -> str:
     """The mean over seeds, to three digits."""
     return digits(statistics.fmean(values), 3) if values else "not yet measured"
@@ -114,7 +141,7 @@ def pages() -> dict[str, str]:
     rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), trim_blocks=True,
                                lstrip_blocks=True, keep_trailing_newline=True)
     by_source = {key: [claim for claim in ledger().values() if claim.source == key] for key in sources()}
-    common = {"measured": measured(), "spread": spread, "mean": mean, "pages": FOLDER}
+    common = {"measured": measured(), "spread": spread, "mean": mean, "fared": fared, "pages": FOLDER}
     made = {INDEX: rooms.get_template("index.md.j2").render(claims=by_source, sources=sources(), **common)}
     for key, claims in by_source.items():
         made[f"{FOLDER}/{key.lower()}.md"] = rooms.get_template("source.md.j2").render(
