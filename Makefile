@@ -145,6 +145,7 @@ docs: environment
 	$(RUN) -m lessons.kit.claims --page
 	$(RUN) -m tools.pictures
 	$(RUN) -m tools.where
+	$(RUN) -m tools.scale
 
 slides: environment
 	$(RUN) -m tools.slides

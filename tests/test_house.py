@@ -250,7 +250,7 @@ def test_many_machines_need_more_packages_and_one_does_not(target, command, tmp_
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("target, modules", [
     ("lint", ["ruff check .", "tools.tidy", "mypy"]),
-    ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures", "tools.where"])])
+    ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures", "tools.where", "tools.scale"])])
 def test_make_runs_every_part(target, modules, tmp_path):
     _, lines, _ = made(tmp_path, target, stamps=ALL_STAMPS)
     assert lines == [f"-m {module}" for module in modules]

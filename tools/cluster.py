@@ -1,7 +1,7 @@
 """`make cluster`: a cluster of worker processes on this machine, for `make claims CLUSTER=…`.
 
 Its scheduler listens to this machine alone. Dask's protocol pickles, so every user of this machine who can speak to the
-scheduler can run code as you: start it where nobody else logs in, or use TLS (docs/scale.md says how).
+scheduler can run code as you: start it where nobody else logs in, or use TLS (CONTRIBUTING.md, "On many machines").
 """
 import argparse
 import os
