@@ -191,6 +191,7 @@ def made_up(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(model, "FOLDER", tmp_path)
     monkeypatch.setattr(model, "MEASURED", tmp_path / "measured.yaml")
+    monkeypatch.setattr(model, "SPREAD", tmp_path / "spread.yaml")
     monkeypatch.setattr(page, "ROOT", tmp_path)
     for read in (model.ledger, model.sources):
         read.cache_clear()

@@ -224,11 +224,10 @@ real = pytest.mark.slow  # starts processes
 def two_machines(tmp_path):
     """A cluster of two worker processes with a folder each; `.address`, `.folders` and `.processes()`."""
     folders = [tmp_path / "first", tmp_path / "second"]
-    running = local_cluster.local(folders)
-    running.address, running.folders = running.scheduler_address, folders
-    running.processes = lambda: [nanny.process.pid for nanny in running.workers.values()]
-    yield running
-    running.close()
+    with local_cluster.local(folders) as running:
+        running.address, running.folders = running.scheduler_address, folders
+        running.processes = lambda: [nanny.process.pid for nanny in running.workers.values()]
+        yield running
 
 
 @real

@@ -212,8 +212,9 @@ def test_more_seeds_are_stored_as_spread_and_a_second_run_measures_nothing(own_l
     assert [run["seeds"] for run in kept["runs"] if run["experiment"] == "gradients-bound"] == [[10, 11, 12, 29]]
     assert "4 of 4 units were measured before" in capsys.readouterr().err
     text = (own_ledger / "docs/claims/tvg.md").read_text()
-    assert "On 4 more seeds, on which no bound was set (10–12, 29): " in text
-    assert "all its conditions hold on 4." in text
+    assert "On 4 more seeds, on which no bound was set (10–12, 29), 4 of its 4 conditions were tried; " in text
+    assert "they hold on 4 of 4." in text
+    assert text.count("; other seeds: ") == len(kept["numbers"]["TVG-5"])
 
 
 @pytest.mark.parametrize("seeds, says", [
@@ -248,11 +249,8 @@ def test_claims_on_a_cluster_are_written_as_they_come_and_what_is_there_is_not_m
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     results.keep(result(machine="before"))
     command = ["--only", BOUND.module, "--seeds", "0", "1"]
-    running_cluster = local_cluster.local([tmp_path / "worker"])
-    try:
-        assert __main__.main([*command, "--cluster", running_cluster.scheduler_address]) == 0
-    finally:
-        running_cluster.close()
+    with local_cluster.local([tmp_path / "worker"]) as worker:
+        assert __main__.main([*command, "--cluster", worker.scheduler_address]) == 0
     told = capsys.readouterr().err
     assert "1 of 2 units were measured before" in told
     kept = yaml.safe_load(model.MEASURED.read_text())

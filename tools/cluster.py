@@ -4,6 +4,7 @@ Its scheduler listens to this machine alone. Dask's protocol pickles, so every u
 scheduler can run code as you: start it where nobody else logs in, or use TLS (CONTRIBUTING.md, "On many machines").
 """
 import argparse
+import contextlib
 import os
 import signal
 import tempfile
@@ -17,23 +18,28 @@ HOST, PORT = "127.0.0.1", 8786
 QUIET = {"DASK_LOGGING__DISTRIBUTED": "error"}
 
 
+@contextlib.contextmanager
 def local(folders: Sequence[Path | None], port: int = 0):
-    """A running cluster of one process for every folder; close it with `.close()`.
+    """A context with a running cluster of one process for every folder.
 
     Args:
         folders: the data folders of the workers. None for the one that this process has, which processes of one machine
             can share.
         port: of the scheduler; 0 for a free one.
+
+    Yields:
+        A `distributed.SpecCluster`, whose `.scheduler_address` is that of the scheduler.
     """
     import distributed
-    scratch = tempfile.mkdtemp(prefix="weightspace-cluster-")  # what Dask writes; nobody else can read it
-    workers = {}
-    for number, folder in enumerate(folders):
-        variables = QUIET | {"OMP_NUM_THREADS": "1"} | ({"WEIGHTSPACE_DATA": str(folder)} if folder else {})
-        options = {"nthreads": 1, "host": HOST, "env": variables, "local_directory": scratch, "dashboard": False}
-        workers[f"worker-{number}"] = {"cls": distributed.Nanny, "options": options}
-    scheduler = {"cls": distributed.Scheduler, "options": {"host": HOST, "port": port, "dashboard": False}}
-    return distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
+    with tempfile.TemporaryDirectory(prefix="weightspace-cluster-", ignore_cleanup_errors=True) as scratch:
+        workers = {}
+        for number, folder in enumerate(folders):
+            variables = QUIET | {"OMP_NUM_THREADS": "1"} | ({"WEIGHTSPACE_DATA": str(folder)} if folder else {})
+            options = {"nthreads": 1, "host": HOST, "env": variables, "local_directory": scratch, "dashboard": False}
+            workers[f"worker-{number}"] = {"cls": distributed.Nanny, "options": options}
+        scheduler = {"cls": distributed.Scheduler, "options": {"host": HOST, "port": port, "dashboard": False}}
+        with distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster:
+            yield cluster
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -47,17 +53,11 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"--workers must be at least 1, not {options.workers}")
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    cluster = local([None] * options.workers, options.port)
-    try:
-        address = cluster.scheduler_address
+    with contextlib.suppress(KeyboardInterrupt), local([None] * options.workers, options.port) as cluster:
         print(f"{options.workers} workers (process {os.getpid()}). In another terminal:\n"
-              f"  make claims CLUSTER={address}\nCtrl-C ends them.", flush=True)
+              f"  make claims CLUSTER={cluster.scheduler_address}\nCtrl-C ends them.", flush=True)
         while not ended.wait(1):
             pass
-    except KeyboardInterrupt:
-        pass
-    finally:
-        cluster.close()
 
 
 if __name__ == "__main__":

@@ -105,19 +105,26 @@ def spread(values: list[float] | None) -> str:
 
 
 def fared(claim: Claim) -> str:
-    """How the conditions of a claim fared on seeds that no bound was set on, in a sentence; "" where none was
-    measured."""
+    """How the conditions of a claim fared on seeds that no bound was set on, in a sentence; "" where none was tried."""
     values = more_seeds().get(claim.id, {})
-    tried = {}  # {seed: whether all conditions hold that were tried}
-    for condition in claim.conditions:
-        for seed, value in values.get(condition.number, {}).items():
-            tried[seed] = tried.get(seed, True) and condition.holds(value)
+    tried = [condition for condition in claim.conditions if condition.number in values]
+    held = {}  # {seed: whether all conditions hold that were tried}
+    for condition in tried:
+        for seed, value in values[condition.number].items():
+            held[seed] = held.get(seed, True) and condition.holds(value)
     if not tried:
         return ""
-    decisive = list(values.get(claim.decides, {}).values())
-    count = f"{len(tried)} more seed{'' if len(tried) == 1 else 's'}"
-    return (f"On {count}, on which no bound was set ({_ranges(tried)}): {spread(decisive)}; "
-            f"all its conditions hold on {sum(tried.values())}.")
+    count = f"{len(held)} more seed{'' if len(held) == 1 else 's'}"
+    which = "its condition was" if len(claim.conditions) == 1 else \
+        f"{len(tried)} of its {len(claim.conditions)} conditions {'was' if len(tried) == 1 else 'were'}"
+    return (f"On {count}, on which no bound was set ({_ranges(held)}), {which} tried; "
+            f"{'it holds' if len(tried) == 1 else 'they hold'} on {sum(held.values())} of {len(held)}.")
+
+
+def elsewhere(claim: Claim, number: str) -> str:
+    """What seeds that no bound was set on gave for a number, to stand behind its `spread`; "" where none did."""
+    values = list(more_seeds().get(claim.id, {}).get(number, {}).values())
+    return f"; other seeds: {spread(values)}" if values else ""
 
 
 def _ranges(numbers):
@@ -141,7 +148,8 @@ def pages() -> dict[str, str]:
     rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), trim_blocks=True,
                                lstrip_blocks=True, keep_trailing_newline=True)
     by_source = {key: [claim for claim in ledger().values() if claim.source == key] for key in sources()}
-    common = {"measured": measured(), "spread": spread, "mean": mean, "fared": fared, "pages": FOLDER}
+    common = {"measured": measured(), "spread": spread, "mean": mean, "fared": fared, "elsewhere": elsewhere,
+              "pages": FOLDER}
     made = {INDEX: rooms.get_template("index.md.j2").render(claims=by_source, sources=sources(), **common)}
     for key, claims in by_source.items():
         made[f"{FOLDER}/{key.lower()}.md"] = rooms.get_template("source.md.j2").render(
