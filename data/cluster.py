@@ -12,12 +12,12 @@ import itertools
 import platform
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 
 from data import parcels, store
 
 AHEAD = 32  # jobs that are handed over at once; each may hold a network
-SECONDS = 10  # that a scheduler has to answer
+SECONDS = 10  # that a scheduler has to answer, and a first worker to join
 
 
 class NotInstalled(ImportError):
@@ -104,19 +104,26 @@ def _dask():
 def _asked(client, fits, wanted):
     """([addresses of the workers that fit], [a sentence for every other one])."""
     good, bad = [], []
-    try:
-        answers = client.run(fits, parcels.packed(wanted), on_error="return")
-    except ValueError as error:  # no workers
-        return [], [f"{error}."]
+    with contextlib.suppress(TimeoutError):  # where nobody joins, nobody answers
+        client.wait_for_workers(1, timeout=SECONDS)
+    answers = client.run(fits, parcels.packed(wanted), on_error="return") if client.nthreads() else {}
     names = {address: worker["name"] for address, worker in client.scheduler_info(n_workers=-1)["workers"].items()}
     for address, answer in answers.items():
-        problem = f"did not understand the question ({answer})" if isinstance(answer, BaseException) \
-            else _problem(parcels.unpacked(answer)[0])
-        if problem:
+        if problem := _greeted(answer):
             bad.append(f"{names.get(address, 'the worker')} at {address} {problem}. It gets no work.")
         else:
             good.append(address)
     return good, bad
+
+
+def _greeted(answer):
+    """What is wrong with a worker by its answer to `fits`, as the end of a sentence about it, or ""."""
+    if isinstance(answer, BaseException):  # it lacks the module, for example
+        return f"did not understand the question ({answer})"
+    try:
+        return _problem(parcels.unpacked(answer)[0])
+    except store.Damaged as error:
+        return f"gave an answer that cannot be used: {error}"
 
 
 # -- on the worker -----------------------------------------------------------------------------------------------------
@@ -137,7 +144,7 @@ def worker() -> str:
     """This machine, and the Dask worker that this is, in words."""
     try:
         from distributed import get_worker
-        name = f"worker {get_worker().name}"
+        name = str(get_worker().name)
     except (ImportError, ValueError):  # a thread or a process without Dask
         name = "a worker"
     return f"{name} on {platform.node()}"
@@ -184,7 +191,8 @@ def gathered(executor: Executor, function: Callable[[bytes], bytes], jobs: Mappi
                 pending[executor.submit(function, parcel())] = name
             if not pending:
                 return failures
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            # what is done is kept before what was lost ends it all
+            for future in sorted(wait(pending, return_when=FIRST_COMPLETED).done, key=Future.cancelled):
                 name = pending.pop(future)
                 if why := _failure(name, future, keep):
                     failures[name] = why
@@ -213,6 +221,8 @@ def _failure(name, future, keep):
 
 def _problem(about):
     """What a worker says it could not do, as the end of a sentence about it, or ""."""
-    if "refused" in about:
-        return f"was refused: {about['refused']}"
-    return f"failed: {about['failed']}" if "failed" in about else ""
+    for what, words in (("refused", "was refused"), ("failed", "failed")):
+        if what in about:
+            told = "".join(letter if letter.isprintable() else " " for letter in str(about[what]))
+            return f"{words}: {told}"
+    return ""

@@ -157,6 +157,16 @@ def test_what_a_worker_sends_damaged_or_for_another_recipe_is_not_kept(tmp_path,
     assert kept(quiet_store) == [f"{first.parent.key}.safetensors"]
 
 
+def test_what_a_worker_says_disturbs_no_terminal():
+    def failing(about, files):
+        raise RuntimeError("a\x1b[31m\nb")
+
+    with ThreadPoolExecutor(1) as pool:
+        failures = cluster.gathered(pool, lambda parcel: cluster.answered(failing, parcel),
+                                    {"x": lambda: parcels.packed({})}, lambda *_: None)
+    assert failures["x"].endswith("failed: RuntimeError: a [31m b")
+
+
 def test_a_disk_that_is_full_here_is_no_failure_of_the_worker():
     def keep(*_):
         raise store.NoRoom("the disk is full")
@@ -212,6 +222,56 @@ def test_a_machine_without_the_packages_trains_as_it_does_alone(monkeypatch, tmp
     monkeypatch.setitem(sys.modules, "distributed", None)
     with elsewhere.on(Elsewhere(tmp_path / "worker")):
         assert zoo.get(recipes()[0])
+
+
+# -- sweeps ------------------------------------------------------------------------------------------------------------
+
+MODULE = "lessons.gradients.experiment.bound"  # on spirals, which are generated, so that no files are needed
+
+
+def test_sweeps_that_an_executor_measures_are_those_of_this_machine_and_are_measured_once(tmp_path, monkeypatch):
+    unit = Unit(MODULE, "gradients-bound", "quick", 0)
+    done, worker = [], Elsewhere(tmp_path / "worker")
+    for _ in range(2):
+        units.sweeps(worker, [unit], done.append)
+    assert done == [unit]
+    assert unit.found().is_there("quick", 0)
+    monkeypatch.setattr(units, "measure_here", lambda parcel: pytest.fail("it is there"))
+    came = unit.found().run("quick", 0)
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "alone"))
+    alone = unit.found().run("quick", 0)
+    assert came.equals(alone) and came.attrs["digest"] == alone.attrs["digest"]
+
+
+def test_a_sweep_of_another_seed_or_a_damaged_one_is_not_kept(tmp_path, monkeypatch):
+    first, second = (Unit(MODULE, "gradients-bound", "quick", seed) for seed in (0, 1))
+    came = []
+    measure = units.measure_here
+    monkeypatch.setattr(units, "measure_here", lambda parcel: came.append(measure(parcel)) or came[-1])
+    units.sweeps(Elsewhere(tmp_path / "worker"), [first])
+    monkeypatch.setattr(units, "measure_here", lambda parcel: came[0])
+    with pytest.raises(cluster.Unfinished, match="seed 1 .*Damaged: it is the answer to another question"):
+        units.sweeps(Elsewhere(tmp_path / "worker"), [second])
+    about, files = parcels.unpacked(came[0])
+    about["unit"]["seed"] = 1
+    monkeypatch.setattr(units, "measure_here", lambda parcel: parcels.packed(about, files))
+    with pytest.raises(cluster.Unfinished, match="seed 1 .*Damaged: it is a sweep of seed 0, not 1"):
+        units.sweeps(Elsewhere(tmp_path / "worker"), [second])
+    spoilt = parcels.packed(about, {name: content[:-1] + bytes([content[-1] ^ 1]) for name, content in files.items()})
+    monkeypatch.setattr(units, "measure_here", lambda parcel: spoilt)
+    with pytest.raises(cluster.Unfinished, match="Damaged"):
+        units.sweeps(Elsewhere(tmp_path / "worker"), [second])
+    assert not second.found().is_there("quick", 1)
+
+
+@pytest.mark.parametrize("unit, says", [
+    (Unit("os", "x", "quick", 0), "'os' is no module of the lessons"),
+    (Unit("lessons.kit.claims.__main__;", "x", "quick", 0), "no module of the lessons"),
+    (Unit(MODULE, "nothing", "quick", 0), "has no experiment 'nothing'"),
+    (Unit("lessons.cart.experiment", "cart", "full", 0), "is a collection of several experiments")])
+def test_what_is_no_sweep_of_the_lessons_is_refused(unit, says, tmp_path):
+    with pytest.raises(ValueError, match=says):
+        units.sweeps(Elsewhere(tmp_path / "worker"), [unit])
 
 
 # -- a cluster of two processes ----------------------------------------------------------------------------------------
@@ -285,6 +345,7 @@ SCHEDULER = "from tools import cluster; cluster.main(['--workers', '1', '--port'
 def test_what_is_done_stays_done_when_the_scheduler_dies_and_a_second_run_goes_on(
         start_python, quiet_store, monkeypatch, two_machines, tmp_path):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "worker"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a killed process leaves what it wrote there
     process = start_python(SCHEDULER)
     said = [process.stdout.readline() for _ in range(3)]
     address = said[1].split("CLUSTER=")[1].strip()
@@ -333,6 +394,15 @@ def test_a_cluster_whose_workers_all_differ_is_not_used_and_says_why(two_machine
         pass
 
 
+@real
+def test_a_cluster_without_workers_is_said(monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS", 2)
+    with local_cluster.local([]) as empty, \
+            pytest.raises(cluster.Unreachable, match="has no worker that can be used. No worker has joined it."), \
+            cluster.opened(empty.scheduler_address, elsewhere.fits, elsewhere.wanted()):
+        pass
+
+
 def test_an_address_where_nobody_answers_is_said(monkeypatch, dead_url):
     monkeypatch.setattr(cluster, "SECONDS", 0.5)
     address = dead_url.replace("http", "tcp").removesuffix("/file.gz")
@@ -344,12 +414,11 @@ def test_an_address_where_nobody_answers_is_said(monkeypatch, dead_url):
         pass
 
 
-BOUND = [Unit("lessons.gradients.experiment.bound", "gradients-bound", "full", seed) for seed in (0,)]
+BOUND = [Unit(MODULE, "gradients-bound", "full", 0)]
 
 
 @real
 def test_units_of_the_ledger_give_its_numbers_and_their_sweeps_are_kept_here(two_machines, quiet_store):
-    """On spirals, which are generated, so that no files are needed."""
     came = {}
     with cluster.opened(two_machines.address, units.fits, units.wanted(BOUND)) as executor:
         units.mapped(executor, BOUND, True, lambda unit, about: came.update({unit: about}))

@@ -1,7 +1,9 @@
 """Results of the ledger as files: kept, sent, signed, merged; and the command on a cluster."""
+import contextlib
 import json
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
@@ -9,7 +11,7 @@ import yaml
 from data import cluster, store
 from lessons.gradients.algorithms.bound import tight_bound
 from lessons.gradients.experiment import bound
-from lessons.kit import archive
+from lessons.kit import archive, units
 from lessons.kit.claims import __main__, ledger, merge, model, page, results, running
 from lessons.kit.claims.results import Result
 from lessons.kit.units import Unit
@@ -240,6 +242,36 @@ def test_claims_on_a_cluster_that_is_not_there_write_nothing(own_ledger, monkeyp
     assert __main__.main(command) == 1
     assert "no scheduler answers at tcp://127.0.0.1:1" in capsys.readouterr().err
     assert model.MEASURED.read_text() == before
+
+
+def test_a_unit_that_fails_is_named_the_others_are_written_and_a_second_run_measures_it_alone(
+        own_ledger, monkeypatch, capsys):
+    asked, broken = [], {1}
+
+    @contextlib.contextmanager
+    def opened(address, fits, wanted):
+        with ThreadPoolExecutor(1) as executor:
+            yield executor
+
+    def work(about, _):
+        seed = about["unit"]["seed"]
+        asked.append(seed)
+        if seed in broken:
+            raise ArithmeticError("the disk of this worker is broken")
+        return archive.surroundings() | {"unit": about["unit"], "numbers": numbers_of(seed)}, {}
+
+    monkeypatch.setattr(cluster, "opened", opened)
+    monkeypatch.setattr(units, "measure_here", lambda parcel: cluster.answered(work, parcel))
+    command = ["--only", BOUND.module, "--seeds", "0", "1", "2", "--cluster", "tcp://anywhere:1"]
+    assert __main__.main(command) == 1
+    said = capsys.readouterr().err
+    assert "1 of 3 failed, and the others are kept" in said
+    assert "gradients-bound, profile full, seed 1 (lessons.gradients.experiment.bound): a worker on" in said
+    assert "failed: ArithmeticError: the disk of this worker is broken" in said
+    measured_now = {seed for run in model.runs() if run["commit"] == "abc1234" for seed in run["seeds"]}
+    assert asked == [0, 1, 2] and measured_now == {0, 2}
+    broken.clear()
+    assert __main__.main(command) == 0 and asked == [0, 1, 2, 1]
 
 
 @pytest.mark.slow  # starts processes

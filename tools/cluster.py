@@ -15,7 +15,8 @@ from pathlib import Path
 from data import threads
 
 HOST, PORT = "127.0.0.1", 8786
-QUIET = {"DASK_LOGGING__DISTRIBUTED": "error"}
+# set before a worker starts: it keeps quiet, and torch and numpy have one thread, as Dask itself would set it
+BEFORE = {"DASK_LOGGING__DISTRIBUTED": "error", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 @contextlib.contextmanager
@@ -30,15 +31,17 @@ def local(folders: Sequence[Path | None], port: int = 0):
     Yields:
         A `distributed.SpecCluster`, whose `.scheduler_address` is that of the scheduler.
     """
+    import dask
     import distributed
     with tempfile.TemporaryDirectory(prefix="weightspace-cluster-", ignore_cleanup_errors=True) as scratch:
         workers = {}
         for number, folder in enumerate(folders):
-            variables = QUIET | {"OMP_NUM_THREADS": "1"} | ({"WEIGHTSPACE_DATA": str(folder)} if folder else {})
+            variables = {"WEIGHTSPACE_DATA": str(folder)} if folder else {}
             options = {"nthreads": 1, "host": HOST, "env": variables, "local_directory": scratch, "dashboard": False}
             workers[f"worker-{number}"] = {"cls": distributed.Nanny, "options": options}
         scheduler = {"cls": distributed.Scheduler, "options": {"host": HOST, "port": port, "dashboard": False}}
-        with distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster:
+        with dask.config.set({"distributed.nanny.pre-spawn-environ": BEFORE}), \
+                distributed.SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster:
             yield cluster
 
 
@@ -52,8 +55,9 @@ def main(arguments: list[str] | None = None) -> None:
     if options.workers < 1:
         parser.error(f"--workers must be at least 1, not {options.workers}")
     ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    with contextlib.suppress(KeyboardInterrupt), local([None] * options.workers, options.port) as cluster:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    with local([None] * options.workers, options.port) as cluster:
         print(f"{options.workers} workers (process {os.getpid()}). In another terminal:\n"
               f"  make claims CLUSTER={cluster.scheduler_address}\nCtrl-C ends them.", flush=True)
         while not ended.wait(1):

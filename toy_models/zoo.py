@@ -156,7 +156,7 @@ def trained_by(trainer: Callable | None):
 def _train_elsewhere(trainer, recipes, device, bar):
     """Let these be trained by another one, parents before children."""
     for groups in _generations(recipes):
-        bar.set_description(f"{len(groups)} networks, elsewhere")
+        bar.set_description(f"{len(groups)} network{'' if len(groups) == 1 else 's'} elsewhere")
         trainer(groups, device, lambda group: bar.update(group[-1].epochs))
 
 

@@ -99,7 +99,7 @@ def measure_here(parcel: bytes) -> bytes:
 
 def _measure(about, _):
     unit = _compared(about["unit"])
-    experiment, words = unit.found(), archive.surroundings()
+    experiment, words = unit.found(), archive.surroundings() | {"unit": about["unit"]}
     if about["numbers"]:
         words["numbers"] = experiment.numbers(unit.profile, unit.seed)
     if isinstance(experiment, Collection):
@@ -127,6 +127,8 @@ def mapped(executor: Executor, units: Sequence[Unit], numbers: bool, keep: Calla
     named = {str(unit): unit for unit in units}
 
     def receive(name, about, files):
+        if about.get("unit") != _described(named[name]):
+            raise store.Damaged("it is the answer to another question")
         if _SWEEP in files:
             _receive(named[name], files[_SWEEP])
         keep(named[name], about)
@@ -148,7 +150,7 @@ def _receive(unit, content):
         measured = sweep.read(path)
     for name, expected in (("profile", unit.profile), ("seed", unit.seed)):
         if measured.attrs.get(name) != expected:
-            raise store.Damaged(f"it is a sweep of {name} {measured.attrs.get(name)!r}, not {expected!r}")
+            raise store.Damaged(f"it is a sweep of {name} {measured.attrs.get(name)}, not {expected}")
     unit.found().keep(measured, unit.profile, unit.seed)
 
 

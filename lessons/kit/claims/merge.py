@@ -62,16 +62,17 @@ def standings(measured: Iterable[Result]) -> dict[str, Standing]:
 
 
 def differences(measured: Iterable[Result]) -> list[str]:
-    """A sentence for every number of which two machines have different values with the same code, data and seed."""
+    """A sentence for every number that came out differently with the same code, data and seed, on two machines or
+    twice on one."""
     alike = {}
     for result in measured:
         for id, numbers in result.numbers.items():
             for name, value in numbers.items():
-                alike.setdefault((result.unit, result.code, result.data, id, name), {})[result.machine] = value
+                alike.setdefault((result.unit, result.code, result.data, id, name), []).append((result.machine, value))
     lines = []
     for (unit, _, _, id, name), values in alike.items():
-        if not _close(values.values()):
-            said = ", ".join(f"{digits(value)} on {machine}" for machine, value in sorted(values.items()))
+        if len(values) > 1 and not _close([value for _, value in values]):
+            said = ", ".join(f"{digits(value)} on {machine}" for machine, value in sorted(values))
             lines.append(f"{id}: {name} of {unit} is {said}")
     return sorted(lines)
 
