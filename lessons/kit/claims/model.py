@@ -253,10 +253,10 @@ def more_seeds() -> dict[str, dict[str, dict[int, float]]]:
     return _kept(SPREAD)["numbers"]
 
 
-def runs() -> list[dict]:
-    """Where and when the ledger's numbers were measured: module, experiment, profile, seeds, and what
-    `archive.circumstances` says."""
-    return _kept()["runs"]
+def runs(path: Path | None = None) -> list[dict]:
+    """Where and when the ledger's numbers were measured, or those of another file of this form: module, experiment,
+    profile, seeds, and what `archive.circumstances` says."""
+    return _kept(path)["runs"]
 
 
 def _kept(path=None):

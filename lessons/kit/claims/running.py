@@ -1,4 +1,5 @@
 """Measuring the ledger's units, one after another here, or many at once on a cluster."""
+import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -68,13 +69,19 @@ def kept(todo: Sequence[Unit]) -> dict[Unit, Result]:
 
 
 def into_ledger(result: Result, path: Path | None = None) -> None:
-    """Keep a result as a file, and write its numbers to measured.yaml, or to another file of this form."""
-    results.keep(result)
+    """Write a result's numbers to measured.yaml, or to another file of this form, and keep it as a file."""
     circumstances = {name: getattr(result, name) for name in ("processor", "torch", "commit", "date")}
-    model.keep(*(getattr(result, name) for name in ("module", "experiment", "profile", "seed")), result.numbers,
-               circumstances, path)
+    model.keep(*dataclasses.astuple(result.unit), result.numbers, circumstances, path)
+    results.keep(result)
     for doubt in judge.confirmed(result.numbers):
         print(f"seed {result.seed}: {doubt}", file=sys.stderr)
+
+
+def _is_written(result, path):
+    """Whether the ledger has this very result. To write it again takes a second, and a run that goes on has many."""
+    about = {name: getattr(result, name) for name in ("module", "experiment", "profile", "processor", "torch", "commit",
+                                                      "date")}
+    return any(about.items() <= run.items() and result.seed in run["seeds"] for run in model.runs(path))
 
 
 def measure(todo: Sequence[Unit], address: str | None, commit: str, path: Path | None = None,
@@ -92,7 +99,8 @@ def measure(todo: Sequence[Unit], address: str | None, commit: str, path: Path |
     """
     known = {} if again and not address else kept(todo)
     for result in known.values():
-        into_ledger(result, path)
+        if not _is_written(result, path):
+            into_ledger(result, path)
     if known:
         print(f"{len(known)} of {len(todo)} units were measured before.", file=sys.stderr)
     missing = [unit for unit in todo if unit not in known]
