@@ -13,7 +13,7 @@ import importlib
 import inspect
 import itertools
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lessons.kit import chapters, diary, surroundings
@@ -137,7 +137,7 @@ def check(id: str, answer, solved: bool = False) -> Result:
         answer = exercise.solution
     with surroundings.restored():
         passed, message = _judge(exercise, answer)
-    begun = _is_begun(answer)
+    begun = is_begun(answer)
     if not solved:
         diary.opened(exercise.id)
         if begun:
@@ -150,7 +150,7 @@ def _named(exercise, message):
     return next((wrong.says for wrong in exercise.wrong if message.startswith(wrong.says)), "")
 
 
-def _is_begun(answer):
+def is_begun(answer) -> bool:
     """Whether an answer is more than the three dots that stand in the learner's cell."""
     here, open_still = getattr(answer, "__code__", None), _open.__code__
     dots = here is not None and (here.co_code, here.co_consts) == (open_still.co_code, open_still.co_consts)
@@ -264,38 +264,96 @@ def _judge(exercise, answer, left=None, printed=None):
     if not callable(exercise.solution):
         return _judge_value(exercise, answer)
     if not callable(answer):
-        kind = type(answer).__name__
-        return False, f"This should be a function, but it is a {kind}: hand over its name without calling it."
+        return False, no_function(answer)
     return _judge_function(exercise, answer, [] if left is None else left, printed or running.Shown())
+
+
+def no_function(answer) -> str:
+    """What is said of an answer that should be a function and is none."""
+    return f"This should be a function, but it is a {type(answer).__name__}: hand over its name without calling it."
 
 
 def _judge_function(exercise, answer, left, printed):
     cases = exercise.cases()
-    equal = functools.partial(same, tolerance=0.0)
-    solution = _seen(exercise, exercise.solution)
     outcomes = []
+    for outcome in tried(exercise, answer, cases, printed):
+        outcomes.append(outcome)
+        left += outcome.left
+    verdict = decided(exercise, cases, outcomes)
+    return verdict.passed, verdict.says + _left_behind(left)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said of an answer.
+
+    Attributes:
+        passed: whether it is right.
+        says: the sentence for the learner.
+        wrong: the known wrong answer that does the same; None where there is none.
+        kind: of the outcome that is talked about, as `running.Outcome` has it; "" of a right answer.
+        relation: what an unexpected answer's results have to do with the right ones, in a sentence; "" if nothing.
+        problem: what is the matter on the case that is shown, in a sentence; "" of a right or known answer.
+    """
+    passed: bool
+    says: str
+    wrong: Wrong | None = None
+    kind: str = ""
+    relation: str = ""
+    problem: str = ""
+
+
+def tried(exercise: Exercise, answer: Callable, cases: Sequence[tuple],
+          printed: running.Shown | None = None) -> Iterator[running.Outcome]:
+    """What an answer does with every case, until one does not end: it would not on the others either, and the learner
+    waits.
+
+    Args:
+        printed: what a whole check may show of what the answer prints.
+    """
+    equal = functools.partial(same, tolerance=0.0)
     for case in cases:
-        outcomes.append(running.outcome(_seen(exercise, answer), case, equal, printed))
-        left += outcomes[-1].left
-        if outcomes[-1].kind == "endless":  # it would be on the others too, and the learner waits
-            return False, outcomes[-1].problem + _on(exercise, case) + _left_behind(left)
+        outcome = running.outcome(_seen(exercise, answer), case, equal, printed)
+        yield outcome
+        if outcome.kind == "endless":
+            return
+
+
+def tried_mistakes(exercise: Exercise, cases: Sequence[tuple]) -> list[list[running.Outcome]]:
+    """What every known wrong answer does with every case."""
+    equal = functools.partial(same, tolerance=0.0)
+    return [[running.outcome(_seen(exercise, wrong.answer), case, equal, ours=True) for case in cases]
+            for wrong in exercise.wrong]
+
+
+def decided(exercise: Exercise, cases: Sequence[tuple], outcomes: Sequence[running.Outcome],
+            mistakes: Sequence[Sequence[running.Outcome]] | None = None) -> Verdict:
+    """What is to be said of a function, from what it did alone: it is not called, so it may have run elsewhere.
+
+    Args:
+        outcomes: one a case, or fewer where the last one did not end.
+        mistakes: what `tried_mistakes` gives; None to try them now, if they are needed.
+    """
+    if outcomes and outcomes[-1].kind == "endless":
+        problem = outcomes[-1].problem
+        return Verdict(False, problem + _on(exercise, cases[len(outcomes) - 1]), kind="endless", problem=problem)
+    solution = _seen(exercise, exercise.solution)
     expected = [solution(*copy.deepcopy(case)) for case in cases]
-    problems = [here.problem or difference(here.value, right, exercise.tolerance)
-                for here, right in zip(outcomes, expected)]
+    problems = [outcome.problem or difference(outcome.value, right, exercise.tolerance)
+                for outcome, right in zip(outcomes, expected, strict=True)]
     if not any(problems):
-        return True, exercise.praise + _left_behind(left)
-    known = _known(exercise, cases, outcomes, problems)
-    says = known.says if known else _explained(exercise, cases, outcomes, expected, problems)
-    return False, says + _left_behind(left)
+        return Verdict(True, exercise.praise)
+    wrong = _known(exercise, outcomes, problems, tried_mistakes(exercise, cases) if mistakes is None else mistakes)
+    if wrong:
+        return Verdict(False, wrong.says, wrong, kind="known")
+    return _explained(exercise, cases, outcomes, expected, problems)
 
 
-def _known(exercise, cases, outcomes, problems):
+def _known(exercise, outcomes, problems, mistakes):
     """The wrong answer that does the same, on every case or, where one of the two gives nan on a few, on the others;
     None where there is none."""
-    equal = functools.partial(same, tolerance=0.0)
     nearly = None
-    for wrong in exercise.wrong:
-        theirs = [running.outcome(_seen(exercise, wrong.answer), case, equal, ours=True) for case in cases]
+    for wrong, theirs in zip(exercise.wrong, mistakes):
         alike = [_alike(*pair, exercise.tolerance) for pair in zip(outcomes, theirs)]
         if all(alike):
             return wrong
@@ -323,20 +381,21 @@ def _alike(a, b, tolerance):
 
 
 def _explained(exercise, cases, outcomes, expected, problems):
-    """What is wrong with an answer that nobody expected."""
+    """The verdict on an answer that nobody expected."""
     failing = [place for place, problem in enumerate(problems) if problem]
     place = min(failing, key=lambda place: size(cases[place]))
     broken = [place for place in failing if outcomes[place].problem]
-    if broken and outcomes[broken[0]].kind == "nothing":
-        return outcomes[broken[0]].problem
     if broken:
-        return outcomes[broken[0]].problem + _on(exercise, cases[broken[0]])
-    says = relation([here.value for here in outcomes], expected, cases, _seen(exercise, exercise.solution),
-                    _parameters(exercise), exercise.tolerance)
+        kind, problem = outcomes[broken[0]].kind, outcomes[broken[0]].problem
+        where = "" if kind == "nothing" else _on(exercise, cases[broken[0]])
+        return Verdict(False, problem + where, kind=kind, problem=problem)
+    related = relation([outcome.value for outcome in outcomes], expected, cases, _seen(exercise, exercise.solution),
+                       _parameters(exercise), exercise.tolerance)
     right = len(cases) - len(failing)
     count = f"Right on {right} of {len(cases)} inputs. " if right else ""
     given = case_in_words(_parameters(exercise), cases[place])
-    return f"{says} {count}For {given}: {problems[place]}".strip()
+    says = f"{related} {count}For {given}: {problems[place]}".strip()
+    return Verdict(False, says, kind="value", relation=related, problem=problems[place])
 
 
 def _on(exercise, case):
@@ -359,14 +418,21 @@ def _left_behind(left):
 # -- values ----------------------------------------------------------------------------------------
 
 def _judge_value(exercise, answer):
+    verdict = decided_value(exercise, answer)
+    return verdict.passed, verdict.says
+
+
+def decided_value(exercise: Exercise, answer) -> Verdict:
+    """What is to be said of an answer that is no function, where none is asked for."""
     if isinstance(exercise.solution, str):
         answer = letter(answer) or answer
     if same(answer, exercise.solution, exercise.tolerance):
-        return True, exercise.praise
+        return Verdict(True, exercise.praise)
     for wrong in exercise.wrong:
         if same(answer, wrong.answer, exercise.tolerance):
-            return False, wrong.says
-    return False, _not_it(exercise, answer)
+            return Verdict(False, wrong.says, wrong, kind="known")
+    says = _not_it(exercise, answer)
+    return Verdict(False, says, kind="value", problem=says)
 
 
 def _not_it(exercise, answer):
