@@ -24,7 +24,7 @@ from tqdm import tqdm
 from data import store
 from lessons.kit.collect import tables
 from lessons.kit.collect.marking import MEMORY, SECONDS, collect
-from lessons.kit.collect.nursery import Unprotected
+from lessons.kit.collect.nursery import Broken, Unprotected
 
 # option: what writes it, how its files begin, and how their names end
 _FILES = {"html": (tables.page, tables.PAGE_BEGINS, ".html"),
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
                        lambda done, total: _shown(bar, done, total))
     except ValueError as error:
         parser.error(tables.printable(str(error)))
-    except Unprotected as error:
+    except (Unprotected, Broken) as error:
         print(tables.printable(str(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -11,10 +11,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 
+import torch
 from IPython.core.inputtransformer2 import TransformerManager
 
 from lessons.kit import exercise as exercises
-from lessons.kit.collect import values
+from lessons.kit.collect import submissions, values
 
 MOST_CELLS, MOST_CODE, LONGEST_ID = 1000, 400_000, 64  # of a notebook: cells, characters of code, characters of an id
 LONGEST = 600  # characters of a sentence
@@ -52,6 +53,15 @@ def _id_of(cell):
 def _source_of(cell):
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(map(str, source))
+
+
+def warm_up(chapter: str) -> None:
+    """Run the course's solutions of a notebook's exercises once, so that cells find imported what is imported late."""
+    torch.set_num_threads(1)  # a copy of a process has one thread alone
+    for place in submissions.asked_in(chapter):
+        exercise = exercises.find(place.id)
+        if callable(exercise.solution):
+            list(exercises.tried(exercise, exercise.solution, exercise.cases()))
 
 
 # -- running an answer -------------------------------------------------------------------------------------------------

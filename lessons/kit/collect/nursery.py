@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,10 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "WEIGHTSPAC
 
 class Unprotected(RuntimeError):
     """This machine cannot run other people's code in safety, so nothing is run."""
+
+
+class Broken(RuntimeError):
+    """The nursery does not do what it should."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,9 @@ class Nursery:
                         "PYTHONDONTWRITEBYTECODE": "1", "WEIGHTSPACE_OFFLINE": "1"}
         command = [sys.executable, "-m", "lessons.kit.collect.nursery_process", str(theirs.fileno()),
                    json.dumps(arguments)]
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  it is closed with the nursery
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, cwd="/",
-                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said,
                                          start_new_session=True)
         theirs.close()
 
@@ -70,14 +76,25 @@ class Nursery:
         self._control.close()
         self._process.kill()
         self._process.wait()
+        self._said.close()
 
     def _ask(self, files: Sequence[int] = (), **command) -> dict:
-        with self._turn:
-            socket.send_fds(self._control, [json.dumps(command).encode()], list(files))
-            reply = json.loads(self._control.recv(MESSAGE) or b'{"error": "it has ended"}')
+        try:
+            with self._turn:
+                socket.send_fds(self._control, [json.dumps(command).encode()], list(files))
+                message = self._control.recv(MESSAGE)
+        except OSError:
+            message = b""
+        reply = json.loads(message) if message else {"error": self._last_line()}
         if "error" in reply:
-            raise RuntimeError(f"the process that runs the answers says: {reply['error']}")
+            raise Broken(f"The process that makes one for every answer says: {reply['error']}")
         return reply
+
+    def _last_line(self):
+        """What the nursery complained of before it ended."""
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").split("\n")
+        return next((line for line in reversed(lines) if line.strip()), "nothing, it has ended")
 
     def load(self, chapter: str) -> None:
         """Import what this chapter's notebook imports."""
@@ -169,8 +186,11 @@ def opened(folder: Path, seconds: int, memory: int) -> Iterator[tuple[Nursery, l
 
 
 def _probed(nursery, folder):
-    with sealed({"folder": str(folder)}) as job:
-        ended = nursery.run("probe", job)
+    try:
+        with sealed({"folder": str(folder)}) as job:
+            ended = nursery.run("probe", job)
+    except Broken as error:
+        raise Unprotected(f"Nothing was run, because the protection could not be set up. {error}") from error
     said = json.loads(ended.lines[0]) if ended.lines else {"unconfined": f"nothing ({ended.why})"}
     if "unconfined" in said:
         raise Unprotected(f"This kernel does not hold other people's code back, so nothing was run. It says: "

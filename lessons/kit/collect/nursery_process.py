@@ -16,6 +16,9 @@ from lessons.kit import chapters
 from lessons.kit.collect import confining
 
 MESSAGE = 65536  # bytes of a command, at most
+# what answers import, too. Where there is no Landlock, a cell can open no file, so it can import nothing more.
+_COMMON = ("bisect", "cmath", "collections", "decimal", "fractions", "functools", "heapq", "itertools", "math",
+           "operator", "random", "statistics", "string", "typing", "numpy.linalg", "scipy.linalg")
 
 
 def main() -> None:
@@ -57,11 +60,11 @@ class _Server:
             self._control.send(json.dumps(reply).encode())
 
     def _load(self, chapter, files):
-        """Import what a chapter's notebook imports."""
-        import torch
-        torch.set_num_threads(1)  # a copy of a process has one thread alone
-        importlib.import_module(chapters.chapter(chapter).exercises)
+        """Import what a chapter's notebook and its exercises need; some of it is imported where it is first used."""
         self._names[chapter] = names_of(chapter)
+        for name in _COMMON:
+            importlib.import_module(name)
+        self._cell.warm_up(chapter)
         gc.collect()
         gc.freeze()  # the copies share these pages as long as nobody writes to them
         return {}

@@ -13,6 +13,7 @@ from decimal import Decimal
 
 import numpy as np
 import torch
+import xarray
 
 DEEPEST, LARGEST = 20, 1_000_000  # how deep values may lie in each other, and characters that one may take
 _TEXT, _NAME = 300, re.compile(r"[^\W\d]\w{0,59}")
@@ -90,6 +91,10 @@ def _several(value, depth, left):
     return inside if isinstance(value, list) else {"tuple": inside}
 
 
+def _set(value, depth, left):
+    return {"set": [_coded(entry, depth + 1, left) for entry in value]}
+
+
 def _dict(value, depth, left):
     return {"dict": [[_coded(key, depth + 1, left), _coded(entry, depth + 1, left)] for key, entry in value.items()]}
 
@@ -117,13 +122,18 @@ def _array(value, depth, left):
     return {kind: [little.dtype.str, list(value.shape), _packed(little)]}
 
 
+def _data_array(value, depth, left):
+    coordinates = [[str(name), list(map(str, along.dims)), _coded(along.values, depth + 1, left)]
+                   for name, along in value.coords.items()]
+    name = None if value.name is None else str(value.name)
+    return {"data array": [list(map(str, value.dims)), _coded(value.values, depth + 1, left), coordinates, name]}
+
+
 def _packed(array):
     return base64.b64encode(array.tobytes()).decode()
 
 
 def _object(value, depth, left):
-    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
-        return _coded(value.item(), depth + 1, left)  # xarray's
     if isinstance(value, (numbers.Real, Decimal)):
         return {"float": float(value).hex()}
     if hasattr(value, "__array__"):
@@ -134,8 +144,9 @@ def _object(value, depth, left):
 
 
 _CODES = ((bool | type(None), _plain), (type(Ellipsis), lambda value, depth, left: {"ellipsis": 0}),
-          (torch.Tensor, _tensor), (str, _text), (np.ndarray | np.generic, _array), (int, _whole), (float, _real),
-          (complex, _complex), (bytes, _bytes), (range, _range), (list | tuple, _several), (dict, _dict))
+          (torch.Tensor, _tensor), (xarray.DataArray, _data_array), (str, _text), (np.ndarray | np.generic, _array),
+          (int, _whole), (float, _real), (complex, _complex), (bytes, _bytes), (range, _range),
+          (list | tuple, _several), (set | frozenset, _set), (dict, _dict))
 
 
 def _foreign(value, text=None):
@@ -231,6 +242,14 @@ def _read_scalar(inside, depth):
     return _read_array([inside[0], [], inside[2]], depth)[()]
 
 
+def _read_data_array(inside, depth):
+    dims, content, coordinates, name = inside
+    if len(dims) > DEEPEST or not all(isinstance(text, str) for text in [*dims, "" if name is None else name]):
+        raise NotAValue("no names of dimensions")
+    return xarray.DataArray(np.asarray(_decoded(content, depth + 1)), dims=dims, name=name, coords={
+        text: (along, np.asarray(_decoded(values, depth + 1))) for text, along, values in coordinates})
+
+
 def _unpacked(shape, text, width):
     if len(shape) > DEEPEST or not all(type(size) is int and 0 <= size <= LARGEST for size in shape):
         raise NotAValue("no shape")
@@ -258,4 +277,5 @@ _READ = {"int": _read_int, "float": _read_float, "range": _read_range, "tuple": 
          "complex": lambda inside, depth: complex(*map(float.fromhex, inside)),
          "bytes": lambda inside, depth: base64.b64decode(inside, validate=True),
          "ellipsis": lambda inside, depth: ..., "tensor": _read_tensor, "array": _read_array, "scalar": _read_scalar,
-         "foreign": _read_foreign}
+         "data array": _read_data_array, "foreign": _read_foreign,
+         "set": lambda inside, depth: set(_read_tuple(inside, depth))}
