@@ -155,7 +155,7 @@ class _Tried(_Message):
     problem: Annotated[str, StringConstraints(max_length=5000)]
 
 
-class _Unreadable(ValueError):
+class Unreadable(ValueError):
     """A cell wrote what it should not."""
 
 
@@ -163,7 +163,7 @@ def _message(kind, line):
     try:
         return kind.model_validate(json.loads(line))
     except (ValueError, RecursionError) as error:  # pydantic's ValidationError and json's are ValueErrors
-        raise _Unreadable(str(error)[:200]) from error
+        raise Unreadable(str(error)[:200]) from error
 
 
 def read_cells(ended: nursery.Ended) -> list[tuple[str, str]]:
@@ -197,7 +197,7 @@ def mark(id: str, ended: nursery.Ended) -> Mark:
     """
     try:
         return _mark(id, ended)
-    except (_Unreadable, values.NotAValue):
+    except (Unreadable, values.NotAValue):
         return Mark(id, OTHER, "Sent something that is no answer.", "What this answer sent back cannot be read.")
     except Exception as error:  # an answer can be anything, and the other rows are still wanted
         return Mark(id, OTHER, "Could not be judged.", f"Comparing this answer stopped with {type(error).__name__}.")
@@ -216,6 +216,8 @@ def _mark(id, ended):
     outcomes = [_outcome(_message(_Tried, line)) for line in ended.lines[1:len(cases) + 1]]
     if cases and len(outcomes) == len(cases) or outcomes and outcomes[-1].kind == "endless":
         return _marked(id, exercises.decided(exercise, cases, outcomes, mistakes))
+    if outcomes and outcomes[-1].problem and ended.why == "ended":  # an interrupt, after which no case is tried
+        return Mark(id, OTHER, f"Stopped with {_type(outcomes[-1].kind)}.", outcomes[-1].problem)
     return _cut_short(id, ended)
 
 

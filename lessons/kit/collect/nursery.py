@@ -122,8 +122,8 @@ class Nursery:
             os.close(reading)
         if why == "ended" and status["signal"] and (status["signal"] != signal.SIGKILL or not _is_complete(content)):
             why = signal.Signals(status["signal"]).name
-        if why != "ended" and status["seconds"] >= self._limits.seconds:
-            why = "late"
+        if why == "SIGXCPU" or why == "SIGKILL" and status["seconds"] >= self._limits.seconds:
+            why = "late"  # the kernel's own signals, where the time of computing is over
         return Ended(tuple(content.split(b"\n")[:-1]), why, status["seconds"])
 
 

@@ -59,6 +59,8 @@ def _plain(value, depth, left):
 
 def _text(value, depth, left):
     left[0] -= len(value)
+    if left[0] < 0:
+        raise _TooMuch
     return str(value)
 
 
@@ -200,6 +202,11 @@ def _read_float(inside, depth):
     return float.fromhex(inside)
 
 
+def _read_complex(inside, depth):
+    real, imaginary = inside
+    return complex(float.fromhex(real), float.fromhex(imaginary))
+
+
 def _read_range(inside, depth):
     if len(inside) != 3 or not all(type(number) is int and abs(number) < 2 ** 53 for number in inside):
         raise NotAValue("no range")
@@ -274,7 +281,7 @@ def _not_here(self, *arguments, **named):
 
 
 _READ = {"int": _read_int, "float": _read_float, "range": _read_range, "tuple": _read_tuple, "dict": _read_dict,
-         "complex": lambda inside, depth: complex(*map(float.fromhex, inside)),
+         "complex": _read_complex,
          "bytes": lambda inside, depth: base64.b64decode(inside, validate=True),
          "ellipsis": lambda inside, depth: ..., "tensor": _read_tensor, "array": _read_array, "scalar": _read_scalar,
          "data array": _read_data_array, "foreign": _read_foreign,
