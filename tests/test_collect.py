@@ -322,6 +322,15 @@ def test_the_command_says_what_is_wrong_before_it_runs_anything(tmp_path, capsys
     assert (tmp_path / "mine.csv").read_text() == "a,b\n"
 
 
+def test_the_command_does_not_start_among_the_submissions(tmp_path, monkeypatch, capsys):
+    """There, Python would import a submission that is called json.py."""
+    (tmp_path / "anna").mkdir()
+    monkeypatch.chdir(tmp_path / "anna")
+    with pytest.raises(SystemExit):
+        command.main([".."])
+    assert "the course's own folder" in capsys.readouterr().err
+
+
 def test_a_table_of_before_is_written_again(tmp_path):
     for name, (write, _, ending) in command._FILES.items():
         path = tmp_path / f"{name}{ending}"

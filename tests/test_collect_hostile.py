@@ -122,6 +122,7 @@ if max(calls) >= 0: 1 / 0"""), WRONG),
     "nested": ("x = " + 5000 * "(" + 5000 * ")" + "\n" + SWAPPED, "Stopped with"),
     "deep-minus": ("x = " + 90_000 * "-" + "1\n" + SWAPPED, ""),
     "no-python": ("def between(a, b, alpha:\n    what", "Stopped with SyntaxError."),
+    "half-a-letter": ("x = '\ud800'\n" + SWAPPED, "mistake"),
     # -- a verdict of one's own
     "always-passes": ("""import lessons.kit.exercise as mine
 mine.check = mine._judge = mine.decided = lambda *a, **k: mine.Result(mine.find('0.1'), True, 'Well done!')

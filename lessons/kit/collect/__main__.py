@@ -40,6 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal may not know every letter
     parser = _parser()
     options = parser.parse_args(arguments)
+    if Path.cwd().resolve().is_relative_to(options.folder.resolve()):
+        parser.error("start this in the course's own folder: Python looks for modules where it is started, so a file "
+                     "among the submissions could be run as one")
     written = {name: path for name in _FILES if (path := getattr(options, name))}
     for name, path in written.items():
         if problem := _wrong_with(path, name):

@@ -47,12 +47,13 @@ def _id_of(cell):
     """Colab keeps it among the metadata."""
     metadata = cell.get("metadata")
     name = cell.get("id") or (metadata.get("id") if isinstance(metadata, dict) else None)
-    return name if isinstance(name, str) and len(name) <= LONGEST_ID else ""
+    return name if isinstance(name, str) and len(name) <= LONGEST_ID and name.isprintable() else ""
 
 
 def _source_of(cell):
     source = cell.get("source", "")
-    return source if isinstance(source, str) else "".join(map(str, source))
+    text = source if isinstance(source, str) else "".join(map(str, source))
+    return text.encode("utf-8", "backslashreplace").decode()  # half a letter, which JSON can hold
 
 
 def warm_up(chapter: str) -> None:

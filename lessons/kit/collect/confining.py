@@ -17,7 +17,7 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,14 +50,14 @@ class Limits:
 
 def readable(without: Path) -> list[str]:
     """What a process may read: Python, its packages, and the course's code. Not a folder that holds `without`, the
-    submissions."""
-    folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, "/usr/lib", "/lib", "/lib64",
-               *(ROOT / name for name in ("lessons", "toy_models")), *(ROOT / "data").glob("*.py"),
-               *(ROOT / "data").glob("*.txt")]
-    places = dict.fromkeys(os.path.realpath(folder) for folder in folders if str(folder))
-    mine, kept_out = {str(ROOT), os.path.realpath(os.curdir), "/"}, os.path.realpath(without)
-    return [place for place in places if os.path.exists(place) and place not in mine
-            and not _is_in(kept_out, place) and not _is_in(str(ROOT), place)]
+    submissions, nor one that holds the course."""
+    packages = [folder for folder in sys.path if os.path.basename(folder) in ("site-packages", "dist-packages")]
+    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, *packages, "/usr/lib", "/lib", "/lib64",
+              *(ROOT / name for name in ("lessons", "toy_models")), *(ROOT / "data").glob("*.py"),
+              *(ROOT / "data").glob("*.txt")]
+    closed = os.path.realpath(without), os.path.realpath(ROOT)
+    return [place for place in dict.fromkeys(map(os.path.realpath, places))
+            if os.path.exists(place) and not any(_is_in(path, place) for path in closed)]
 
 
 def _is_in(path, folder):
@@ -90,7 +90,7 @@ def die_with_parent() -> None:
 
 # -- everything else: for every cell -----------------------------------------------------------------------------------
 
-def confine(limits: Limits, keep: Iterable[int]) -> list[str]:
+def confine(limits: Limits, keep: Container[int]) -> list[str]:
     """Give up all rights but those that are needed to compute. Nothing takes that back.
 
     Args:
@@ -121,11 +121,10 @@ def _close_all_but(keep):
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
-    first = 3
-    for number in sorted(keep):
-        os.closerange(first, number)
-        first = number + 1
-    os.closerange(first, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number > 2 and number not in keep:
+            with contextlib.suppress(OSError):  # the one by which the list was read
+                os.close(number)
 
 
 def _limit(limits):

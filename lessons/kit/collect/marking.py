@@ -99,6 +99,8 @@ class _Marker:
             cells = self._cells(path)
         except submissions.NoSubmission as problem:
             return Row(name, problem=str(problem))
+        except Unreadable:
+            return Row(name, problem="This is no notebook that can be read.")
         stem = submissions.chapter_of(cells)
         if not stem:
             return Row(name, problem="This holds no exercise of the course.")

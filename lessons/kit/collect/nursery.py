@@ -120,16 +120,18 @@ class Nursery:
                 status = self._ask(do="end", pid=pid)
         finally:
             os.close(reading)
-        if why == "ended" and status["signal"] and (status["signal"] != signal.SIGKILL or not _is_complete(content)):
-            why = signal.Signals(status["signal"]).name
-        if why == "SIGXCPU" or why == "SIGKILL" and status["seconds"] >= self._limits.seconds:
-            why = "late"  # the kernel's own signals, where the time of computing is over
+        if why == "ended":
+            why = _why(status, self._limits.seconds)
         return Ended(tuple(content.split(b"\n")[:-1]), why, status["seconds"])
 
 
-def _is_complete(content):
-    """Whether a cell had nothing more to write: it may be ended in the moment before it ends."""
-    return content.endswith(b"\n")
+def _why(status, seconds):
+    """Why a cell ended that did so before its time was over by the clock. It may have been killed in the moment before
+    it would have ended by itself."""
+    number = status["signal"]
+    if number == signal.SIGXCPU or number == signal.SIGKILL and status["seconds"] >= seconds:
+        return "late"  # the kernel's own signals, where the time of computing is over
+    return signal.Signals(number).name if number and number != signal.SIGKILL else "ended"
 
 
 def _read(reading, seconds):

@@ -23,10 +23,10 @@ _COMMON = ("bisect", "cmath", "collections", "decimal", "fractions", "functools"
 
 def main() -> None:
     """Serve the socket whose number is this program's argument, until the other end is closed."""
-    confining.die_with_parent()
     control = socket.socket(fileno=int(sys.argv[1]))
     limits = json.loads(sys.argv[2])
     layers = confining.new_namespaces()
+    confining.die_with_parent()  # other rights make the kernel forget it
     if layers:  # the first process of the new namespace: all others end with it
         child = os.fork()
         if child:
@@ -41,7 +41,7 @@ class _Server:
     def __init__(self, control, limits, layers):
         self._control, self._limits, self._layers = control, limits, layers
         self._names = {}
-        # once, for all cells; not before the namespaces, which a process with several threads cannot enter
+        # once, for all cells. A process with several threads can enter no namespaces, so little is imported before
         self._cell = importlib.import_module("lessons.kit.collect.cell")
 
     def serve(self):

@@ -152,7 +152,7 @@ def _rows_of(stem, rows):
 
 def _shown(mark):
     said = printable(f"{capital(mark.kind)}. {mark.says}")
-    return Markup('<span title="{}" aria-label="{}">{}</span>').format(said, said, SIGNS[mark.kind])
+    return Markup('<span role="img" title="{}" aria-label="{}">{}</span>').format(said, said, SIGNS[mark.kind])
 
 
 def _problems(rows):
