@@ -99,7 +99,8 @@ def endless_list():
 
 @pytest.mark.parametrize("value, name", [
     (Mute(), "Mute"), (type("a b", (), {})(), "object"), (10 ** 5000, "int"), (torch.ones(2).to_sparse(), "Tensor"),
-    (torch.ones(2, device="meta"), "Tensor"), (torch.ones(10 ** 7), "Tensor"), ("x" * 10 ** 7, "str"),
+    (torch.ones(2, device="meta"), "Tensor"), (dict.fromkeys(range(3000)), "dict"),
+    (torch.ones(10 ** 7), "Tensor"), ("x" * 10 ** 7, "str"),
     (endless_list(), "list"), (len, "builtin_function_or_method"), (iter([1]), "list_iterator")],
     ids=lambda value: type(value).__name__)
 def test_of_any_other_object_comes_over_what_it_is_called(value, name):
@@ -114,7 +115,8 @@ def test_of_any_other_object_comes_over_what_it_is_called(value, name):
     {"tensor": ["float32", [10 ** 6] * 9, ""]}, {"tensor": 5}, {"array": ["|O", [1], "AAAAAAAAAAA="]},
     {"array": ["<f8", [True], "AAAAAAAAAAA="]}, {"foreign": ["a b", "", False, False]}, {"foreign": ["a", 5, 0, 0]},
     {"foreign": ["a", "x" * 400, False, False]}, {"dict": [[[1], 2]]}, {"dict": 5}, {"tuple": "ab"}, {"range": [0, 1]},
-    {"range": [0, 10 ** 30, 1]}, {"bytes": "ä"}, {"set": [[1]]}, {"complex": ["1"]},
+    {"range": [0, 10 ** 30, 1]}, {"bytes": "ä"}, {"set": [[1]]}, {"complex": ["1"]}, {"set": list("abc") * 1000},
+    {"dict": [["a", None]] * 3000},
     {"data array": [["a"] * 50, [], [], None]}], ids=str)
 def test_what_is_no_value_is_refused(code):
     with pytest.raises(values.NotAValue):

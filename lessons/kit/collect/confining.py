@@ -13,7 +13,6 @@ Only the kernel protects: Python code can be talked around by Python code. These
 import contextlib
 import ctypes
 import os
-import resource
 import signal
 import struct
 import sys
@@ -24,6 +23,11 @@ from pathlib import Path
 from lessons.kit.chapters import ROOT
 from lessons.kit.collect import syscalls
 from lessons.kit.collect.syscalls import CannotConfine
+
+try:
+    import resource
+except ImportError:  # Windows, where nothing of this runs
+    resource = None
 
 FILES = 64  # that a process may have open at once
 _PARENT_DEATH, _CAPABILITIES = 1, 0x20080522  # PR_SET_PDEATHSIG, _LINUX_CAPABILITY_VERSION_3

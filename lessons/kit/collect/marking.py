@@ -4,6 +4,7 @@ import json
 import os
 import re
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,7 +199,9 @@ def mark(id: str, ended: nursery.Ended) -> Mark:
         ended: what the cell wrote, and how it ended.
     """
     try:
-        return _mark(id, ended)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about values that nobody here has chosen
+            return _mark(id, ended)
     except (Unreadable, values.NotAValue):
         return Mark(id, OTHER, "Sent something that is no answer.", "What this answer sent back cannot be read.")
     except Exception as error:  # an answer can be anything, and the other rows are still wanted

@@ -1,6 +1,5 @@
 """The collecting process's end of the nursery: it asks for cells, reads what they write, and ends them in time."""
 import contextlib
-import fcntl
 import json
 import os
 import select
@@ -131,7 +130,9 @@ def _why(status, seconds):
     number = status["signal"]
     if number == signal.SIGXCPU or number == signal.SIGKILL and status["seconds"] >= seconds:
         return "late"  # the kernel's own signals, where the time of computing is over
-    return signal.Signals(number).name if number and number != signal.SIGKILL else "ended"
+    if number in (0, signal.SIGKILL):
+        return "ended"
+    return next((known.name for known in signal.Signals if known == number), f"signal {number}")  # not all have names
 
 
 def _read(reading, seconds):
@@ -155,6 +156,7 @@ def _read(reading, seconds):
 @contextlib.contextmanager
 def sealed(job: dict) -> Iterator[int]:
     """A file in memory that holds this as JSON, and that nobody can change any more."""
+    import fcntl  # Windows has none, and runs nothing
     file = os.memfd_create("job", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         os.write(file, json.dumps(job).encode())

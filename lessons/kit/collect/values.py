@@ -16,6 +16,7 @@ import torch
 import xarray
 
 DEEPEST, LARGEST = 20, 1_000_000  # how deep values may lie in each other, and characters that one may take
+MOST_KEYS = 2000  # of a dict or a set: keys can be chosen so that finding each takes as long as there are keys
 _TEXT, _NAME = 300, re.compile(r"[^\W\d]\w{0,59}")
 _DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in (
     torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
@@ -94,10 +95,17 @@ def _several(value, depth, left):
 
 
 def _set(value, depth, left):
+    _few(value)
     return {"set": [_coded(entry, depth + 1, left) for entry in value]}
 
 
+def _few(keys):
+    if len(keys) > MOST_KEYS:
+        raise _TooMuch
+
+
 def _dict(value, depth, left):
+    _few(value)
     return {"dict": [[_coded(key, depth + 1, left), _coded(entry, depth + 1, left)] for key, entry in value.items()]}
 
 
@@ -219,7 +227,15 @@ def _read_tuple(inside, depth):
     return tuple(_decoded(entry, depth + 1) for entry in inside)
 
 
+def _read_set(inside, depth):
+    if len(inside) > MOST_KEYS:
+        raise NotAValue("too many entries")
+    return {_decoded(entry, depth + 1) for entry in inside}
+
+
 def _read_dict(inside, depth):
+    if len(inside) > MOST_KEYS:
+        raise NotAValue("too many keys")
     return {_decoded(key, depth + 1): _decoded(entry, depth + 1) for key, entry in inside}
 
 
@@ -285,4 +301,4 @@ _READ = {"int": _read_int, "float": _read_float, "range": _read_range, "tuple": 
          "bytes": lambda inside, depth: base64.b64decode(inside, validate=True),
          "ellipsis": lambda inside, depth: ..., "tensor": _read_tensor, "array": _read_array, "scalar": _read_scalar,
          "data array": _read_data_array, "foreign": _read_foreign,
-         "set": lambda inside, depth: set(_read_tuple(inside, depth))}
+         "set": _read_set}
