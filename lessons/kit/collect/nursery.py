@@ -39,7 +39,8 @@ class Ended:
 
     Attributes:
         lines: what it wrote, in complete lines; it may be anything.
-        why: "ended" by itself, "late", "wrote too much", or the name of the signal that ended it.
+        why: "ended" by itself, "late" (its time of computing or by the clock was over), "wrote too much", or the name
+            of the signal that ended it.
         seconds: of computing.
     """
     lines: tuple[bytes, ...]
