@@ -46,7 +46,9 @@ ASSUMED = {
     "settings": Assumed(44, "settings that CART tries: 4 ranks and 11 values of λ", "CART, appendix B"),
     "test": Assumed(10_000, "images of a test set", "CTL, B.1.3; ours for CART"),
     "subsets": Assumed(100, "sets of tasks of each size", "ours; CART (Eq. 10) does not give its ε"),
+    "sit_images": Assumed(400_000 * 256, "images that training SiT-B/2 sees, 400,000 steps of 256", "SAIL, table 3"),
     "gpt_tokens": Assumed(20, "tokens a parameter in pretraining a GPT", "Hoffmann et al. 2022; SAIL does not say"),
+    "lft_pulls": Assumed(8, "trainings on each of LFT's 4 tasks (SST-2, CoLA, IMDb, Yelp): pulls and forms", "ours"),
     "λ": Assumed(10, "values of λ on a line between two models", "ours"),
 }
 
@@ -171,10 +173,11 @@ WORKS = (
     Work("CART-13", ROBERTA, 8, assumed("glue_epochs") * GLUE / 8, assumed("settings") * 8 * TEST),
     Work("TVG-6 to 11", VIT_B, 7, VIT_SEEN, 7 * 10 * 4 * TEST),
     Work("SAIL-4 to 9, 11", GPT, 10, assumed("gpt_tokens") * GPT.parameters / GPT.tokens, 10 * TEST),
-    Work("SAIL-13", SIT, 2, 400_000 * 256, 2 * 50_000),
+    Work("SAIL-13", SIT, 2, assumed("sit_images"), 2 * 50_000),
     Work("SAIL, appendix I", OLMO_1, 2, BENCHMARKS, 2 * TEST),
     Work("SAIL, appendix I", OLMO_7, 2, BENCHMARKS, 2 * TEST),
-    Work("LFT", ROBERTA, 4 * 8, assumed("glue_epochs") * LFT_TEXTS / 4, 4 * 8 * TEST),
+    Work("LFT", ROBERTA, int(4 * assumed("lft_pulls")), assumed("glue_epochs") * LFT_TEXTS / 4,
+         4 * assumed("lft_pulls") * TEST),
 )
 LARGEST = WORKS[5]  # CART on ViT-L/14 with 20 tasks
 
@@ -188,7 +191,7 @@ class Outcome:
     Attributes:
         hours: until all jobs are done.
         busy: share of this time in which the machines worked on what was kept.
-        again: jobs that ran again because their machine stopped.
+        again: how often a job began again because its machine stopped.
         line: share of this time in which the line carried weights.
     """
     hours: float
@@ -234,12 +237,13 @@ def simulated(machines: int, jobs: int, hours: float, size: float, line: float, 
     return Outcome(end, jobs * hours / (machines * end), again, carried * transfer / end)
 
 
-MACHINES = (1, 10, 100, 1000)
+MACHINES = (1, 10, 100, 160, 400, 1000)
+JOBS = 20  # of a machine: with few, all begin and end together, and the line is crowded at both ends
 
 
 def simulations() -> list[tuple[int, Outcome]]:
-    """CART's trainings of ViT-L/14 for all seeds, on more and more machines."""
-    return [(machines, simulated(machines, LARGEST.trainings * SEEDS, LARGEST.hours_of_one, LARGEST.model.size,
+    """CART's trainings of ViT-L/14 on more and more machines, with as many jobs for each."""
+    return [(machines, simulated(machines, JOBS * machines, LARGEST.hours_of_one, LARGEST.model.size,
                                  assumed("line"), assumed("stops"))) for machines in MACHINES]
 
 
@@ -250,7 +254,7 @@ TIMES = 50  # that a simulation with stops is repeated
 
 def interruptions() -> list[tuple[float, float, float]]:
     """The longest trainings for all seeds, one on every machine, on machines that stop more and more often: (hours
-    between stops, hours until all are done, jobs that were begun again), the last two on average."""
+    between stops, hours until all are done, how often a job began again), the last two on average."""
     jobs, averages = LONGEST.trainings * SEEDS, []
     for stops in STOPS:
         outcomes = [simulated(jobs, jobs, LONGEST.hours_of_one, LONGEST.model.size, assumed("line"), stops, seed)
@@ -276,7 +280,7 @@ def numbers() -> dict:
             "core_days": largest / assumed("core") / 86400, "enough": enough(), "simulations": simulations(),
             "clip_hours": clip / (assumed("peak") * assumed("used")) / 3600,
             "merged": 21 * VIT_L.size, "most": max(WORKS, key=lambda work: work.hours),
-            "longest": LONGEST, "times": TIMES,
+            "longest": LONGEST, "times": TIMES, "jobs": JOBS,
             "attention": sorted(100 * model.attention for model in MODELS), "interruptions": interruptions(),
             "looking": sum(work.looking_flops for work in (WORKS[1], LARGEST)) / sum(
                 work.looking_flops + work.training_flops for work in (WORKS[1], LARGEST))}
