@@ -337,7 +337,8 @@ def test_the_map_fills(kept):
     assert done.is_opened and not page.chapters["00_start_here"].is_opened
     assert done.counts("exercises") == (1, len(done.asked["exercises"]))
     assert done.counts("guesses") == (3, 3) and done.counts("questions")[0] == right
-    words = f"1 of 3 exercises passed, 3 of 3 predictions made, {int(right)} of 6 self-test questions answered"
+    words = ("1 of 3 exercises passed, 3 of 3 predictions made, "
+             f"{int(right)} of 6 self-test questions answered correctly")
     assert words in Seen(page._repr_html_()).labels and words in page.text
     assert f"lesson 1, {done.share:.0%} done" in Seen(page._repr_html_()).labels
 

@@ -18,7 +18,7 @@ from lessons.kit.page import Markup, Page, bold, folded, paragraph, quiet, said,
 
 WORD = "delete my diary"
 KINDS = {"exercises": ("exercise", "passed"), "guesses": ("prediction", "made"),
-         "questions": ("self-test question", "answered")}
+         "questions": ("self-test question", "answered correctly")}
 _STEP, _GAP = 14, 9  # pixels: from one mark to the next, and between kinds
 _SHAPES = {"exercises": Markup('<rect x="{}" y="2" width="9" height="9" rx="1.5" {}/>'),
            "guesses": Markup('<path d="M{} 0.7l5.8 5.8l-5.8 5.8l-5.8 -5.8z" {}/>'),
@@ -201,7 +201,7 @@ def _svg(width, height, label, inside):
 
 def _legend():
     """What the three marks stand for."""
-    words = ("an exercise that you passed", "a prediction that you made", "a self-test question that you answered")
+    words = ("an exercise that you passed", "a prediction that you made", "a question that you answered correctly")
     parts = [_svg(12, 13, "", _SHAPES[kind].format(_BEGINS[kind], _FULL)) + Markup(" {}").format(word)
              for kind, word in zip(_SHAPES, words)]
     return Page("", quiet(Markup(" \N{EM SPACE}").join(parts)))
@@ -218,7 +218,7 @@ def _resume(chapters, entries):
     counts = {kind: [sum(numbers) for numbers in zip(*(done.counts(kind) for done in chapters.values()))]
               for kind in KINDS}
     so_far = said("So far: {e[0]} of {e[1]} exercises passed, {g[0]} of {g[1]} predictions made, {q[0]} of {q[1]} "
-                  "questions answered.", e=counts["exercises"], g=counts["guesses"], q=counts["questions"])
+                  "questions answered correctly.", e=counts["exercises"], g=counts["guesses"], q=counts["questions"])
     chapter, exercise = _next(last, chapters)
     if chapter is None:
         return _line(so_far, "You have done the whole course")

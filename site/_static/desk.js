@@ -56,18 +56,25 @@
     return result;
   }
 
-  // The share of right answers of each task, from logits whose rows are `long` numbers.
-  function shares({ values }, long, classes, labels, tasks) {
-    return Array.from({ length: tasks }, (_, task) => {
-      let right = 0;
-      labels.forEach((label, image) => {
-        const row = values.subarray((task * labels.length + image) * long, (task * labels.length + image) * long + classes);
-        let best = 0;
-        row.forEach((logit, answer) => { if (logit > row[best]) best = answer; });
-        right += best === label;
-      });
-      return right / labels.length;
-    });
+  // Which answers are right, a list for each task, from logits whose rows are `long` numbers. Each task has the same digits.
+  function answered({ values }, long, classes, labels, tasks) {
+    return Array.from({ length: tasks }, (_, task) => labels.map((label, image) => {
+      const row = values.subarray((task * labels.length + image) * long, (task * labels.length + image) * long + classes);
+      let best = 0;
+      row.forEach((logit, answer) => { if (logit > row[best]) best = answer; });
+      return Number(best === label);
+    }));
+  }
+
+  const mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
+
+  // Two standard errors of the mean over some tasks, in points. The tasks show the same digits, so the error is that of
+  // digits: each counts with the share of the tasks on which it is right.
+  function within(right) {
+    const digits = right[0].map((_, image) => mean(right.map((task) => task[image])));
+    const middle = mean(digits);
+    const spread = digits.reduce((total, share) => total + (share - middle) ** 2, 0) / (digits.length - 1);
+    return Math.max(1, Math.round(200 * Math.sqrt(spread / digits.length)));
   }
 
   // -- the networks ----------------------------------------------------------------------------------------------------
@@ -136,17 +143,17 @@
       return h;
     }
 
-    // {weights, outputs, own}: the accuracy on each task of the mixed weights, of the mixed outputs, and of the task's own
-    // network. lams: of every network but the first.
+    // {weights, outputs, own, right}: the accuracy on each task of the mixed weights, of the mixed outputs, and of the task's
+    // own network; which answers of the mixed weights are right. lams: of every network but the first.
     accuracies(lams) {
       const of = [1 - lams.reduce((total, lam) => total + lam, 0), ...lams];
       const { width, columns } = this.layers.at(-1);
-      const count = (values) => shares({ values }, columns, width, this.desk.labels, this.desk.angles.length);
-      const weights = count(this.logits(of).values);
+      const count = (values) => answered({ values }, columns, width, this.desk.labels, this.desk.angles.length);
+      const right = count(this.logits(of).values);
       const outputs = new Float32Array(this.outputs[0].length);
       this.outputs.forEach((logits, model) => { if (of[model]) for (let place = 0; place < outputs.length; place++) outputs[place] += of[model] * logits[place]; });
-      this.own ??= this.outputs.map((logits, task) => count(logits)[task]);
-      return { weights, outputs: count(outputs), own: this.own };
+      this.own ??= this.outputs.map((logits, task) => mean(count(logits)[task]));
+      return { weights: right.map(mean), outputs: count(outputs).map(mean), own: this.own, right };
     }
   }
 
@@ -210,9 +217,12 @@
       return this.out;
     }
 
-    accuracies(name, count, lam) {
-      return shares(this.logits(name, count, lam), this.columns, this.desk.widths[2], this.desk.labels, this.tasks);
+    // Which answers are right, a list for each task.
+    right(name, count, lam) {
+      return answered(this.logits(name, count, lam), this.columns, this.desk.widths[2], this.desk.labels, this.tasks);
     }
+
+    accuracies(name, count, lam) { return this.right(name, count, lam).map(mean); }
   }
 
   // -- what the reader sees --------------------------------------------------------------------------------------------
@@ -282,10 +292,6 @@
     return { parts: [says, noise, aloud], tell };
   }
 
-  const mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
-  // Two standard errors of a share of so many images, in points.
-  const within = (share, images) => Math.max(1, Math.round(200 * Math.sqrt(share * (1 - share) / images)));
-
   function showMixing(host, mixing) {
     const { angles, labels, source } = mixing.desk;
     const tuned = angles.slice(1);
@@ -293,27 +299,30 @@
     const found = finding();
     const measures = angles.map((angle, place) => measure(`${angle}°`));
     const draw = once(() => {
-      const { weights, outputs, own } = mixing.accuracies(lams);
+      const { weights, outputs, own, right } = mixing.accuracies(lams);
       measures.forEach(({ show }, place) => show({ got: weights[place], outputs: outputs[place], own: own[place] }));
       const added = lams.flatMap((lam, place) => (lam > 0 ? [place + 1] : []));
       const [one, all] = [weights, outputs].map((of) => mean(added.map((place) => of[place])));
-      const share = added.length ? one : weights[0];
-      const says = added.length
-        ? say("Of the digits that you add ({0}), one network gets {1} right, and all networks together {2}", added.map((place) => `${angles[place]}°`).join(", "), percent(one), percent(all))
-        : lams.some((lam) => lam < 0) ? say("After the subtraction, {0} of the upright digits are right", percent(weights[0])) : say("This is the pretrained network, which is {0} accurate on upright digits", percent(weights[0]));
-      found.tell(says, say("Two standard errors are {0} points.", within(share, labels.length * Math.max(1, added.length))));
+      const taken = lams.flatMap((lam, place) => (lam < 0 ? [place + 1] : []));
+      const named = (places) => places.map((place) => `${angles[place]}°`).join(", ");
+      const says = added.length ? say("Of the digits that you add ({0}), one network gets {1} right, and all networks together {2}", named(added), percent(one), percent(all))
+        : taken.length ? say("Of the digits that you subtract ({0}), {1} are right, and of upright ones {2}", named(taken), percent(mean(taken.map((place) => weights[place]))), percent(weights[0]))
+          : say("This is the pretrained network, which is {0} accurate on upright digits", percent(weights[0]));
+      found.tell(says, say("Two standard errors of the first number are {0} points.", within((added.length ? added : taken.length ? taken : [0]).map((place) => right[place]))));
     });
-    const sliders = tuned.map((angle, place) => slider(say("λ for {0}°", angle), -1, 1, 0.05, 0, (lam) => lam.toFixed(2).replace("-", "−"), (lam) => { lams[place] = lam; draw(); }));
+    const written = (lam) => lam.toFixed(2).replace("-", "−");
+    const sliders = tuned.map((angle, place) => slider(say("λ for {0}°", angle), -1, 1, 0.05, 0, written, (lam) => { lams[place] = lam; draw(); }));
     const set = (values) => { values.forEach((lam, place) => { lams[place] = lam; sliders[place].set(lam); }); draw(); };
-    const [first, last] = [tuned[0], tuned.at(-1)];
+    const together = slider(say("one λ for all"), -1, 1, 0.05, 0, written, (lam) => set(tuned.map(() => lam)));
+    const [first, middle] = [tuned[0], tuned[tuned.length >> 1]];
     const choices = {
-      [say("none")]: () => 0, [say("all, λ = {0}", 0.15)]: () => 0.15, [say("all, λ = {0}", 0.5)]: () => 0.5,
-      [say("{0}° alone, λ = 1", first)]: (angle) => Number(angle === first), [say("{0}° subtracted, λ = −0.5", last)]: (angle) => (angle === last ? -0.5 : 0),
+      [say("none")]: () => 0, [say("{0}° alone, λ = 1", first)]: (angle) => Number(angle === first),
+      [say("{0}° subtracted, λ = −0.5", middle)]: (angle) => (angle === middle ? -0.5 : 0),
     };
     host.replaceChildren(...found.parts,
       key(["ws-got", say("one network, mixed in the weights")], ["ws-outputs", say("all networks run, mixed in the outputs")], ["ws-own", say("the task’s own network")]),
-      buttons(say("Set the sliders to"), Object.keys(choices), (name) => set(tuned.map(choices[name]))),
-      made("div", "", { className: "ws-rows" }, made("div", "", { className: "ws-row ws-head" }, made("span", say("λ of each task vector")), made("span", say("accuracy on each task"))), ...angles.map((_, place) => made("div", "", { className: "ws-row" }, place ? sliders[place - 1].part : made("span", say("pretraining, upright"), { className: "ws-slide" }), measures[place].part))),
+      buttons(say("Set the sliders to"), Object.keys(choices), (name) => { together.set(0); set(tuned.map(choices[name])); }),
+      made("div", "", { className: "ws-rows" }, made("div", "", { className: "ws-row" }, together.part), made("div", "", { className: "ws-row ws-head" }, made("span", say("λ of each task vector")), made("span", say("accuracy on each task"))), ...angles.map((_, place) => made("div", "", { className: "ws-row" }, place ? sliders[place - 1].part : made("span", say("pretraining, upright"), { className: "ws-slide" }), measures[place].part))),
       made("p", say("{0}, {1} test images a task. Weights are rounded to float16. The standard error of one accuracy is at most {2} points.", source, labels.length, (50 / Math.sqrt(labels.length)).toFixed(1)), { className: "ws-caption" }));
     draw();
     return (values) => set(values);
@@ -328,18 +337,19 @@
     const map = mapOf(most, lams, (count, lam) => set({ count, lam }));
     const known = Object.fromEntries(ways.map((way) => [way, new Map()]));
     const draw = once(() => {
-      const of = directions.accuracies(at.way, at.count, at.lam);
+      const right = directions.right(at.way, at.count, at.lam);
+      const of = right.map(mean);
       of.forEach((got, task) => measures[task].show({ got, own: own[task] }));
       measures.at(-1).show({ got: mean(of), own: mean(own) });
       const share = percent(mean(of));
       const says = at.count
         ? say("With {0} of each task vector’s directions and λ = {1}, the merged network is {2} accurate", at.count, at.lam.toFixed(1), share)
         : at.way === ways[0] ? say("No direction is kept, so this is the average, which is {0} accurate", share) : say("No direction is kept, so this is θ₀, which is {0} accurate", share);
-      found.tell(says, say("Two standard errors are {0} points.", within(mean(of), tasks.length * labels.length)));
+      found.tell(says, say("Two standard errors are {0} points.", within(right)));
       map.draw(known[at.way], at);
     });
     const sliders = {
-      count: slider(say("directions kept in layer 1"), 0, most, 1, at.count, String, (count) => { at.count = count; draw(); }),
+      count: slider(say("directions kept of {0} in layer 1", directions.hidden), 0, most, 1, at.count, String, (count) => { at.count = count; draw(); }),
       lam: slider("λ", 0, lams.at(-1), 0.2, at.lam, (lam) => lam.toFixed(1), (lam) => { at.lam = lam; draw(); }),
     };
     function set(values) {
@@ -353,7 +363,7 @@
     host.replaceChildren(...found.parts, key(["ws-got", say("one network, merged")], ["ws-own", say("the task’s own network")]),
       made("div", "", { className: "ws-both" },
         made("div", "", {}, sliders.count.part, sliders.lam.part, made("label", say("task vectors "), { className: "ws-slide" }, way), ...measures.map(({ part }) => part)), map.part),
-      made("p", say("{0}, all pixels permuted, {1} test images a task. Weights are rounded to float16. The best place of the map is chosen on the images that it shows, so its accuracy flatters.", source, labels.length), { className: "ws-caption" }));
+      made("p", say("{0}, all pixels permuted, {1} test images a task. Weights are rounded to float16. Of the output layer, one of ten directions is kept from the first on. The best place of the map (×) is chosen on the images that it shows, so its accuracy flatters.", source, labels.length), { className: "ws-caption" }));
     new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 
     // The map is filled while the page rests, one count of directions after the other.
@@ -396,11 +406,16 @@
         pen.fillStyle = `color-mix(in oklab, ${high} ${100 * Math.min(1, Math.max(0, (share - LOW) / (HIGH - LOW)))}%, ${low})`;
         pen.fillRect(count * cell, (lams.length - 1 - lams.indexOf(lam)) * cell, cell, cell);
       }
+      const cross = [(best.count + 0.5) * cell, (lams.length - 0.5 - best.lam * 5) * cell];
       const [x, y] = [(at.count + 0.5) * cell, (lams.length - 0.5 - at.lam * 5) * cell];
       for (const [color, width] of [[surface, 6], [ink, 3]]) {
         Object.assign(pen, { strokeStyle: color, lineWidth: width });
         pen.beginPath();
         pen.arc(x, y, 9, 0, 7);
+        for (const side of best.share < 0 ? [] : [1, -1]) {
+          pen.moveTo(cross[0] - 5, cross[1] - 5 * side);
+          pen.lineTo(cross[0] + 5, cross[1] + 5 * side);
+        }
         pen.stroke();
       }
       canvas.ariaLabel = say("Map of mean accuracy. Highest so far: {0} with {1} directions and λ = {2}.", percent(best.share), best.count, best.lam);

@@ -220,4 +220,4 @@ def test_networks_are_computed_by_webassembly(browser, site):
             found[name] = [host.computes.kernel.isCompiled, host.querySelectorAll("input[type=range]").length];
         }
         return JSON.stringify(found); }"""))
-    assert told == {"mixing": [True, 2], "directions": [True, 2]} and browser.complaints == []
+    assert told == {"mixing": [True, 3], "directions": [True, 2]} and browser.complaints == []

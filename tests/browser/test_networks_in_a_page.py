@@ -109,10 +109,33 @@ def test_a_slider_and_a_button_move_what_is_shown(reader):
     alone = reader.evaluate("() => document.querySelector('#mixing').computes.accuracies([0, 1])")
     assert alone["weights"][2] == alone["own"][2], "at λ = 1 it is the task's own network"
     assert before != desk.locator(".ws-value").all_inner_texts()
-    desk.get_by_role("button", name="all, λ = 0.5").click()
+    together = desk.get_by_role("slider", name="one λ for all")
+    together.focus()
+    for _ in range(10):
+        reader.keyboard.press("ArrowRight")
     reader.wait_for_function(SAYS, arg=["mixing", "Of the digits that you add (22.5°, 90°)"])
-    assert desk.locator("output").all_inner_texts() == ["0.50"] * 2
+    assert desk.locator("output").all_inner_texts() == ["0.50"] * 3
     reader.wait_for_function("() => document.querySelector('#mixing [role=status]').textContent.includes('22.5°')")
+
+
+def test_a_button_takes_a_task_vector_away(reader):
+    desk = opened(reader, "mixing")
+    desk.get_by_role("button", name="subtracted").click()
+    reader.wait_for_function(SAYS, arg=["mixing", "Of the digits that you subtract (90°)"])
+    assert desk.locator("output").all_inner_texts() == ["0.00", "0.00", "−0.50"]
+
+
+def test_the_noise_is_that_of_digits_which_all_tasks_show(reader):
+    opened(reader, "mixing")
+    right, says = reader.evaluate("""() => {
+        const desk = document.querySelector("#mixing");
+        desk.set([0.3, 0.3]);
+        return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(
+            [desk.computes.accuracies([0.3, 0.3]).right, desk.querySelector(".ws-noise").textContent]))));
+    }""")
+    digits = torch.tensor(right, dtype=torch.float64)[1:].mean(0)
+    points = max(1, int(200 * digits.std().item() / len(digits) ** 0.5 + 0.5))
+    assert says == f"Two standard errors of the first number are {points} points."
 
 
 def test_a_press_on_the_map_goes_there(reader):

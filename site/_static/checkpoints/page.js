@@ -130,7 +130,7 @@
     const tensors = table(["tensor", "shape", ...(isPair ? ["signs against each other"] : [])], "‖τ‖ / ‖θ₀‖ of model", numbered(),
       rows.slice(0, MOST_ROWS).map(({ name, shape, shares, against }) => [name, shaped(shape), ...(isPair ? [percent(against)] : []), ...shares.map(number)]));
     heat(tensors, rows.map(({ shares }) => shares));
-    const said = isPair ? `In ${percent(conflicts)} of all numbers, two task vectors have opposite signs. ` : "";
+    const said = isPair ? `In ${percent(conflicts)} of all numbers, at least two task vectors have opposite signs. ` : "";
     at("differs").replaceChildren(models, made("p", `${said}A task vector τ is a finetuned model minus the base θ₀.${more(rows)}`), tensors);
   }
 
