@@ -10,19 +10,22 @@ else
   BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python
-# Stamps: what a learner needs is installed, what the book or a cluster needs besides, and what the tests need besides
-# all three.
+# Stamps: what a learner needs is installed, what the book or a cluster needs besides, what a class's hub needs besides
+# course and book, and what the tests need besides all of these.
 READY := $(VENV)/.ready
 READY_FOR_SITE := $(VENV)/.ready-for-site
 READY_FOR_CLUSTER := $(VENV)/.ready-for-cluster
+READY_FOR_HUB := $(VENV)/.ready-for-hub
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab site release test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims spread cluster docs slides handouts questions bench screenshots lock environment site-environment cluster-environment test-environment clean
+.PHONY: help lab hub students site release test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims spread cluster docs slides handouts questions bench screenshots lock environment site-environment cluster-environment hub-environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
 define HELP
 make lab          open the course in JupyterLab (the default)
+make hub          try a class on this machine: JupyterHub with a folder for every learner; FILL=1 runs all lessons first
+make students     30 simulated learners on the hub that runs; STUDENTS="3 00_start_here --faults"
 make site         write the book to build/site: all chapters as web pages whose sliders move without Jupyter
 make release      write an archive for a class room without a network to build/release: course, book, packages
 make notebooks    run all chapters and write them as pages to build/notebooks
@@ -53,6 +56,8 @@ site-environment: $(READY_FOR_SITE)
 
 cluster-environment: $(READY_FOR_CLUSTER)
 
+hub-environment: $(READY_FOR_HUB) tools/hub/node_modules
+
 test-environment: $(READY_FOR_TESTS)
 
 # What pip installs from lock/course.txt and lock/tests.txt is checked by digest. PyTorch is not (lock/torch.txt says why),
@@ -76,13 +81,29 @@ $(READY_FOR_CLUSTER): $(READY) lock/cluster.txt
 	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/cluster.txt
 	$(RUN) -c "open('$(READY_FOR_CLUSTER)', 'w').close()"
 
-$(READY_FOR_TESTS): $(READY_FOR_SITE) $(READY_FOR_CLUSTER) lock/tests.txt
+$(READY_FOR_HUB): $(READY_FOR_SITE) lock/hub.txt
+	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/hub.txt
+	$(RUN) -c "open('$(READY_FOR_HUB)', 'w').close()"
+
+# The proxy in front of the hub is a program for Node.js; npm checks its digests.
+tools/hub/node_modules: tools/hub/package-lock.json
+	@command -v npm > /dev/null || { echo "The hub's proxy needs Node.js 20 or newer with npm. Install these, then try again."; exit 1; }
+	npm ci --prefix tools/hub --no-fund --no-audit
+	@touch $@
+
+$(READY_FOR_TESTS): $(READY_FOR_HUB) $(READY_FOR_CLUSTER) lock/tests.txt
 	@echo "Installing what the tests need besides, 0.3 GB on disk."
 	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/tests.txt
 	$(RUN) -c "open('$(READY_FOR_TESTS)', 'w').close()"
 
 lab: environment
 	$(RUN) -m tools.lab
+
+hub: hub-environment
+	$(RUN) -m tools.hub $(if $(FILL),--fill $(filter-out 1,$(FILL))) $(if $(FOLDER),--folder $(FOLDER))
+
+students: test-environment
+	$(RUN) -m tools.hub.students $(or $(STUDENTS),30 00_start_here 01_linearity) $(if $(FOLDER),--folder $(FOLDER))
 
 # Two processes share what can be shared, by file; then, alone, the chapters, which have time budgets; then two browsers
 # open what the chapters left. All parts run, also where one fails.

@@ -39,6 +39,16 @@ def test_shared_work_gives_the_average_that_the_plain_computation_gives(shares):
         assert torch.equal(family.features[layer][3], MLP.from_state(states[3]).features(x)[layer])
 
 
+def test_a_family_that_keeps_outputs_alone_computes_the_same_bits():
+    states, x = small_models()
+    whole, small = Family(states, x), Family(states, x, outputs_alone=True)
+    assert small.features.keys() == {"output"}
+    shares = torch.tensor([1.5, -0.2, -0.3])
+    ours, theirs = small.average([2, 0, 3], shares), whole.average([2, 0, 3], shares)
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[layer], theirs[layer]) for layer in theirs)
+    assert torch.equal(small.ensemble([2, 0, 3], shares), whole.ensemble([2, 0, 3], shares))
+
+
 @pytest.mark.parametrize("shares", SHARES)
 def test_the_ensemble_is_the_weighted_mean_of_the_outputs(shares):
     states, x = small_models()

@@ -322,6 +322,49 @@ def test_a_count_of_samples_that_makes_no_sense_is_named(count):
         data.load("spirals", "test").spread(count)
 
 
+# -- the form of MNIST's files -----------------------------------------------------------------------------------------
+
+def idx(name, content, folder):
+    """A file of the data folder, with these bytes."""
+    path = folder / "MNIST/raw" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return store.RemoteFile(f"MNIST/raw/{name}", len(content), hashlib.md5(content).hexdigest(), "", ())
+
+
+PIXELS = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, *range(0, 240, 20)])
+
+
+def test_images_and_labels_are_read_from_their_bytes(quiet_store):
+    x, y = mnist.read(idx("x", PIXELS, quiet_store), idx("y", bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 255]), quiet_store))
+    assert x.dtype == torch.float32 and y.dtype == torch.int64
+    assert torch.equal(x, torch.arange(0, 240, 20).view(2, 3, 2) / 255) and y.tolist() == [7, 255]
+    x.add_(1), y.add_(1)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_torchvision_reads_the_same_from_the_official_files(real_data, split):
+    from data.vision import torchvision
+    theirs, (images, labels) = torchvision.datasets.mnist, mnist.FILES[split]
+    x, y = mnist.read(images, labels)
+    assert torch.equal(x, theirs.read_image_file(real_data / images.path).to(torch.float32).div_(255))
+    assert torch.equal(y, theirs.read_label_file(real_data / labels.path))
+
+
+@pytest.mark.parametrize("content", [b"", PIXELS[:3], b"\1" + PIXELS[1:], bytes([0, 0, 13, 3]) + PIXELS[4:],
+                                     bytes([0, 0, 8, 1]) + PIXELS[4:]])
+def test_bytes_of_another_form_are_named(content, quiet_store):
+    with pytest.raises(ValueError, match="MNIST/raw/x"):
+        mnist.read(idx("x", content, quiet_store), idx("y", b"", quiet_store))
+
+
+@pytest.mark.parametrize("content", [PIXELS[:10], PIXELS[:-1], PIXELS + b"0"])
+def test_a_file_that_is_cut_or_too_long_is_named(content, quiet_store):
+    with pytest.raises(ValueError, match="MNIST/raw/x"):
+        mnist.read(idx("x", content, quiet_store), idx("y", b"", quiet_store))
+
+
 # -- the official files ------------------------------------------------------------------------------------------------
 
 @pytest.mark.real

@@ -31,6 +31,7 @@ PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["build-system"]["requires"]
 RUNTIME = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
 NEEDED = RUNTIME | {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["test"]}
 FOR_A_CLUSTER = {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["cluster"]}
+FOR_THE_HUB = {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["hub"]}
 FOR_THE_BOOK = {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["site"]}
 LOCK = {path.name: lock.entries(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "lock").glob("*.txt"))}
 PINS = {name: re.match(r"[^=]+==([^\s;]+)", entry)[1] for part in LOCK.values() for name, entry in part.items()}
@@ -110,14 +111,18 @@ def test_a_learner_installs_what_the_course_needs_and_no_test_tools():
     assert RUNTIME <= LOCK["course.txt"].keys() | LOCK["torch.txt"].keys()
     assert FOR_THE_BOOK <= LOCK["site.txt"].keys()
     assert FOR_A_CLUSTER <= LOCK["cluster.txt"].keys() and not LOCK["cluster.txt"].keys() & LOCK["course.txt"].keys()
-    assert NEEDED - RUNTIME - LOCK["course.txt"].keys() <= LOCK["tests.txt"].keys() | LOCK["cluster.txt"].keys()
-    twice = LOCK["site.txt"].keys() & LOCK["cluster.txt"].keys()  # installed one without the other
+    assert FOR_THE_HUB <= LOCK["hub.txt"].keys()
+    assert NEEDED - RUNTIME - LOCK["course.txt"].keys() <= (LOCK["tests.txt"].keys() | LOCK["cluster.txt"].keys()
+                                                            | LOCK["hub.txt"].keys())
+    beside = LOCK["site.txt"] | LOCK["hub.txt"]
+    twice = beside.keys() & LOCK["cluster.txt"].keys()  # installed one without the other
     assert sum(map(len, LOCK.values())) == len(PINS) + len(twice), "each other package stands in one file"
-    assert all(LOCK["site.txt"][name] == LOCK["cluster.txt"][name] for name in twice)
+    assert all(beside[name] == LOCK["cluster.txt"][name] for name in twice)
 
 
 def test_the_lock_has_digests_of_everything_but_pytorch_and_names_no_index():
-    for name, entry in (LOCK["course.txt"] | LOCK["site.txt"] | LOCK["cluster.txt"] | LOCK["tests.txt"]).items():
+    locked = LOCK["course.txt"] | LOCK["site.txt"] | LOCK["cluster.txt"] | LOCK["hub.txt"] | LOCK["tests.txt"]
+    for name, entry in locked.items():
         for version in re.split(r"^(?=[a-z0-9])", entry, flags=re.MULTILINE)[1:]:  # one for some versions of Python
             first, *digests = version.split(" \\\n")
             assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^:]+)?", first), name
@@ -137,14 +142,15 @@ def test_cuda_and_pytorch_are_kept_out_of_what_is_checked_by_digest():
     more = "nvidia-cublas==13.1 ; sys_platform == 'linux' \\\n    --hash=sha256:22\n"
     rest = ("torchvision==0.28.0 \\\n    --hash=sha256:33\nruff==0.17 \\\n    --hash=sha256:44\n"
             "sphinx==9 \\\n    --hash=sha256:55\ndask==2026 \\\n    --hash=sha256:66\n"
-            "zipp==4 \\\n    --hash=sha256:77\n")
+            "zipp==4 \\\n    --hash=sha256:77\njupyterhub==6 \\\n    --hash=sha256:88\n")
     course = {"numpy", "torch", "torchvision", "nvidia-cublas"}
     written = lock.files(lock.entries(compiled + more + rest), course, {*course, "sphinx", "zipp"},
-                         {*course, "dask", "zipp"})
+                         {*course, "dask", "zipp"}, {*course, "jupyterhub", "zipp"})
     assert {name: text.removeprefix(lock.HEADS[name]) for name, text in written.items()} == {
         "course.txt": "numpy==2.4.6 \\\n    --hash=sha256:00\n", "tests.txt": "ruff==0.17 \\\n    --hash=sha256:44\n",
         "site.txt": "sphinx==9 \\\n    --hash=sha256:55\nzipp==4 \\\n    --hash=sha256:77\n",
         "cluster.txt": "dask==2026 \\\n    --hash=sha256:66\nzipp==4 \\\n    --hash=sha256:77\n",
+        "hub.txt": "jupyterhub==6 \\\n    --hash=sha256:88\n",
         "torch.txt": "torch==2.13.0\ntorchvision==0.28.0\n"}
 
 
@@ -162,7 +168,7 @@ def test_the_least_python_is_one_that_every_pin_accepts_and_is_said_everywhere()
 @pytest.mark.parametrize("user, flags", [(0, ["--ip=127.0.0.1", "--allow-root"]), (1000, ["--ip=127.0.0.1"])])
 def test_jupyterlab_serves_this_machine_alone_also_as_root(user, flags, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: user, raising=False)
-    assert lab.options(ROOT)[:-4] == flags
+    assert lab.options(ROOT)[:-4] == flags and lab.settings(ROOT) == lab.options(ROOT)[1:]
 
 
 def test_jupyterlab_serves_the_repository_opens_chapter_0_and_fetches_nothing_by_itself(monkeypatch):
@@ -187,7 +193,7 @@ def test_in_a_container_jupyterlab_serves_the_address_that_the_container_names(m
     assert [option for option in started if "ip=" in option] == ["--ip=0.0.0.0"]
 
 
-ALL_STAMPS = [".ready", ".ready-for-site", ".ready-for-cluster", ".ready-for-tests"]
+ALL_STAMPS = [".ready", ".ready-for-site", ".ready-for-cluster", ".ready-for-hub", ".ready-for-tests"]
 MAKE_RUNS = """#!/bin/sh
 echo "$@" >> {log}
 case "$*" in {fails}) exit 1;; esac
@@ -222,7 +228,7 @@ def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("target", ["test-shared", "test-timed", "test-browser", "quick", "bench", "screenshots"])
 def test_what_needs_the_test_tools_installs_them(target, tmp_path):
-    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-site", ".ready-for-cluster"])
+    _, lines, _ = made(tmp_path, target, stamps=ALL_STAMPS[:-1])
     assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/tests.txt" and "pip" not in lines[2]
 
 
@@ -262,7 +268,7 @@ def test_make_help_names_what_there_is(tmp_path):
     said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     named = set(re.findall(r"^make ([a-z]+) ", said, flags=re.MULTILINE))
     parts = {"test-shared", "test-timed", "test-browser", "ruff", "tidy", "types", "environment", "site-environment",
-             "cluster-environment", "test-environment", "help"}
+             "cluster-environment", "hub-environment", "test-environment", "help"}
     (targets,) = re.findall(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
     assert named == set(targets.split()) - parts
 

@@ -100,10 +100,16 @@ def options(root: Path) -> list[str]:
         root: the repository's root. JupyterLab opens no file outside the folder that it serves, and notebooks link to
             the glossary and to the ledger of claims, which lie beside their own folder.
     """
-    # In most containers one is root, and Jupyter serves no root unless told. Only this machine can reach it, and only
-    # with its token.
+    return ["--ip=127.0.0.1", *settings(root)]
+
+
+def settings(root: Path) -> list[str]:
+    """What every server of the course is told, wherever it listens: also a learner's on a hub. Arguments as `options`.
+    """
+    # In most containers one is root, and Jupyter serves no root unless told. Only this machine, or a hub, can reach it,
+    # and only with its token.
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    return ["--ip=127.0.0.1", *as_root, f"--ServerApp.root_dir={root}",
+    return [*as_root, f"--ServerApp.root_dir={root}",
             "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
             "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"]
 

@@ -25,7 +25,7 @@ HEADS = {
     "course.txt": "# What the course needs, but for PyTorch (torch.txt). Every file that pip installs from here is\n"
                   "# checked by its digest, and none is built here. Written by `make lock` from pyproject.toml.\n"
                   "--only-binary :all:\n",
-    "tests.txt": "# What the tests and `make lint` need besides course.txt, site.txt and cluster.txt. Every file is\n"
+    "tests.txt": "# What the tests and `make lint` need besides course.txt, site.txt, cluster.txt and hub.txt. Every\n"
                  "# checked by its digest. Written by `make lock` from pyproject.toml.\n"
                  "--only-binary :all:\n",
     "cluster.txt": "# What a cluster of many machines needs besides course.txt. Every file is checked by its digest.\n"
@@ -34,6 +34,9 @@ HEADS = {
     "site.txt": "# What `make site` needs besides course.txt. Every file is checked by its digest.\n"
                 "# Written by `make lock` from pyproject.toml.\n"
                 "--only-binary :all:\n",
+    "hub.txt": "# What `make hub` needs besides course.txt and site.txt. Every file is checked by its digest.\n"
+               "# Written by `make lock` from pyproject.toml.\n"
+               "--only-binary :all:\n",
     "torch.txt": "# PyTorch. Its builds (for processors alone, for CUDA) have the same version and different digests,\n"
                  "# and you may take it from an index of your own, so no digest stands here. Written by `make lock`.\n"}
 
@@ -70,24 +73,26 @@ def compiled(uv: str, known: str, extras: list[str]) -> dict[str, str]:
 
 
 def files(everything: dict[str, str], of_the_course: set[str], of_the_site: set[str],
-          of_the_cluster: set[str] = frozenset()) -> dict[str, str]:
+          of_the_cluster: set[str] = frozenset(), of_the_hub: set[str] = frozenset()) -> dict[str, str]:
     """{name in lock/: what it holds}.
 
     Args:
-        everything: the entries of the course, of its tests and of the book.
+        everything: the entries of the course, of its tests, of the book and of the hub.
         of_the_course: the names that the course needs.
         of_the_site: the names that course and book need.
         of_the_cluster: the names that the course needs on a cluster. Book and cluster are installed one without the
             other, so what both need stands in both files.
+        of_the_hub: the names that course and hub need; the hub is installed after the book.
     """
     hashed = {name: lines for name, lines in everything.items() if name not in TORCH and not CUDA.match(name)}
     course = {name: lines for name, lines in hashed.items() if name in of_the_course}
     site = {name: lines for name, lines in hashed.items() if name in of_the_site - of_the_course}
     cluster = {name: lines for name, lines in hashed.items() if name in of_the_cluster - of_the_course}
+    hub = {name: lines for name, lines in hashed.items() if name in of_the_hub - of_the_course - of_the_site}
     tests = {name: lines for name, lines in hashed.items()
-             if name not in of_the_course | of_the_site | of_the_cluster}
+             if name not in of_the_course | of_the_site | of_the_cluster | of_the_hub}
     torch = {name: re.match(r"[^\s;]+", everything[name])[0] + "\n" for name in TORCH}
-    parts = {"course.txt": course, "tests.txt": tests, "site.txt": site, "cluster.txt": cluster,
+    parts = {"course.txt": course, "tests.txt": tests, "site.txt": site, "cluster.txt": cluster, "hub.txt": hub,
              "torch.txt": torch}
     return {name: HEADS[name] + "".join(part.values()) for name, part in parts.items()}
 
@@ -106,8 +111,9 @@ def main(arguments: list[str] | None = None) -> None:
     of_the_course = compiled(options.uv, "".join(everything.values()), [])
     of_the_site = compiled(options.uv, "".join(everything.values()), ["site"])
     of_the_cluster = compiled(options.uv, "".join(everything.values()), ["cluster"])
-    parts = files(everything, of_the_course.keys(), of_the_site.keys(), of_the_cluster.keys())
-    for name, text in parts.items():
+    of_the_hub = compiled(options.uv, "".join(everything.values()), ["hub"])
+    sets = of_the_course.keys(), of_the_site.keys(), of_the_cluster.keys(), of_the_hub.keys()
+    for name, text in files(everything, *sets).items():
         (FOLDER / name).write_text(text, encoding="utf-8")
         print(f"lock/{name}: {len(entries(text))} packages")
 

@@ -48,20 +48,26 @@ class Family:
     Args:
         states: the networks' state dicts.
         x: images (samples, …).
+        outputs_alone: whether of the single networks' features only those of the output layer are kept, which take a
+            thirtieth of the memory of all.
 
     Attributes:
-        features: {layer: (models, samples, width)} of the single networks.
+        features: {layer: (models, samples, width)} of the single networks, of all layers or of the output layer.
         before: (models, samples, units), their W₁x + b₁.
     """
 
-    def __init__(self, states: Sequence[dict[str, Tensor]], x: Float[Tensor, "samples ..."]):
+    def __init__(self, states: Sequence[dict[str, Tensor]], x: Float[Tensor, "samples ..."],
+                 outputs_alone: bool = False):
         layers = range(len(states[0]) // 2)
         self._weights = [torch.stack([state[f"layers.{i}.weight"] for state in states]) for i in layers]
         self._biases = [torch.stack([state[f"layers.{i}.bias"] for state in states]) for i in layers]
         first = zip(self._weights[0], self._biases[0])
         self.before = torch.stack([F.linear(x.flatten(1), weight, bias) for weight, bias in first])
-        single = [MLP.from_state(state).features(x) for state in states]
-        self.features = {layer: torch.stack([features[layer] for features in single]) for layer in single[0]}
+        self._layers = list(MLP.from_state(states[0]).features(x[:1]))
+        layers_to_keep = ["output"] if outputs_alone else self._layers
+        of_networks = (MLP.from_state(state).features(x) for state in states)
+        single = [{layer: features[layer] for layer in layers_to_keep} for features in of_networks]
+        self.features = {layer: torch.stack([features[layer] for features in single]) for layer in layers_to_keep}
 
     def average(self, chosen: Sequence[int], shares: Tensor | None = None) -> dict[str, Float[Tensor, "samples width"]]:
         """{layer: features} of the network with the averaged weights of the chosen ones.
@@ -73,7 +79,7 @@ class Family:
         chosen = list(chosen)
         average = {}
         h = _mean(self.before, chosen, shares)
-        for i, layer in enumerate(self.features):
+        for i, layer in enumerate(self._layers):
             if i:
                 h = F.linear(h, _mean(self._weights[i], chosen, shares), _mean(self._biases[i], chosen, shares))
             h = average[layer] = h if layer == "output" else F.relu(h)

@@ -148,7 +148,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
 def desk(networks: dict[float, MLP], images: int = DESK_IMAGES) -> Table:
     """The networks on test images: few enough to look at any mixture while a fader moves."""
-    return Table(networks, *test_sets(images))
+    return Table(networks, *test_sets(images), outputs_alone=True)
 
 
 class Singles:

@@ -19,15 +19,19 @@ class Table:
         networks: {angle: network}, the pretrained one first.
         turned: the same digits turned by each angle, as often (images, 28, 28).
         y: their labels (images,).
+        outputs_alone: whether of the networks' own features only the outputs are kept. Then `base` has no others, and a
+            desk needs half the memory.
 
     Attributes:
         angles: of the networks, and of the tasks; family: the networks on all images; y.
     """
 
-    def __init__(self, networks: dict[float, MLP], turned: Sequence[Tensor], y: Tensor):
+    def __init__(self, networks: dict[float, MLP], turned: Sequence[Tensor], y: Tensor,
+                 outputs_alone: bool = False):
         self.angles = list(networks)
         self.y = y
-        self.family = Family([network.state_dict() for network in networks.values()], torch.cat(turned))
+        self.family = Family([network.state_dict() for network in networks.values()], torch.cat(turned),
+                             outputs_alone)
 
     def places(self, *angles: float) -> list[int]:
         """Which of the tasks these are."""
