@@ -620,11 +620,12 @@ def _sha256_of(path):
 
 def _digest_of(path, hasher):
     status = path.stat()
-    return _digest_at(path, hasher, status.st_mtime_ns, status.st_size)
+    return _digest_at(path, hasher, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
 
 
 @lru_cache(maxsize=64)
-def _digest_at(path, hasher, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
+def _digest_at(path, hasher, *state):  # the state is the cache's key: a file that changed is read again, also where
+    # whoever changed it set its time back (`rsync -t`, `cp -p`)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, hasher).hexdigest()
 

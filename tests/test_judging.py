@@ -2,8 +2,10 @@
 import io
 import math
 import os
+import shutil
 import signal
 import sys
+import threading
 import time
 import warnings
 
@@ -228,6 +230,74 @@ def test_an_endless_loop_is_stopped_and_said(answer, monkeypatch):
     start = time.monotonic()
     passed, message = judged(lambda: 1.0, answer, cases=[(), ()])
     assert not passed and "still running after 0.2 seconds" in message and time.monotonic() - start < 5
+
+
+class Slow:
+    """Takes its time to say what it is."""
+    def __array__(self, *_, **__):
+        time.sleep(0.1)
+        return np.zeros(3)
+
+    def __repr__(self):
+        time.sleep(0.1)
+        return "slow"
+
+
+HARD = {"an object that is slow to say what it is": [Slow() for _ in range(10**4)],
+        "a list of a million numbers": list(range(10**6))}
+
+
+@pytest.mark.parametrize("answer", HARD.values(), ids=HARD)
+def test_a_result_that_takes_too_long_to_compare_is_given_up(answer, monkeypatch):
+    monkeypatch.setattr(running, "SECONDS", 0.2)
+    wrong = [Wrong(lambda: torch.ones(3), "Ones.")]
+    start = time.monotonic()
+    passed, message = judged(lambda: torch.zeros(3), lambda: answer, wrong=wrong)
+    assert not passed and "takes too long to be compared" in message and time.monotonic() - start < 10
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_limit_inside_a_limit_leaves_the_outer_one(monkeypatch):
+    monkeypatch.setattr(running, "SECONDS", 0.3)
+
+    def work():
+        with running.limited(100):
+            pass
+        _endless()
+    assert running.in_time(work) is None and running.in_time(lambda: 7) == 7
+
+
+def nested(depth):
+    inside = []
+    for _ in range(depth):
+        inside = [inside]
+    return inside
+
+
+def test_more_memory_than_there_is_and_lists_without_end_are_said():
+    passed, message = judged(lambda: torch.zeros(3), lambda: torch.zeros(10**16))
+    assert not passed and "stopped with RuntimeError" in message
+    passed, message = judged(lambda: torch.zeros(3), lambda: nested(5000))
+    assert not passed and len(message) < 800
+
+
+def test_a_function_that_deletes_the_store_or_leaves_a_thread_passes_and_the_course_goes_on():
+    from data import store
+    from toy_models import Architecture, Recipe, zoo
+    recipe = Recipe.on("spirals", Architecture.of("MLP", widths=(2, 8, 2)), lr=0.1, epochs=1)
+    before = zoo.get(recipe).state_dict()
+    ended = threading.Event()
+
+    def answer():
+        shutil.rmtree(store.root())
+        threading.Thread(target=ended.wait, args=(60,), daemon=True).start()
+        return 1.0
+    try:
+        assert judged(lambda: 1.0, answer) == (True, "Right.")
+        again = zoo.get(recipe).state_dict()
+        assert all(torch.equal(before[key], again[key]) for key in before)
+    finally:
+        ended.set()
 
 
 def test_the_time_limit_does_not_outlive_the_check(monkeypatch):

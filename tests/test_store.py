@@ -3,6 +3,7 @@ import gzip
 import hashlib
 import os
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -82,6 +83,15 @@ def test_a_file_that_changes_after_it_was_read_is_noticed(server):
         assert store.fetch(file).read_bytes() == CONTENT
 
 
+def test_a_file_that_changes_is_noticed_also_where_its_time_is_set_back(server):
+    path = store.fetch(file := remote(f"{server.url}/right.gz"))
+    before = path.stat()
+    time.sleep(0.02)  # coarser clocks than that would tell both writes the same
+    path.write_bytes(b"x" + CONTENT[1:])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "has been altered" in store.wrong_with(path, file)
+
+
 @pytest.mark.parametrize("page", ["wrong.gz", "page", "empty.gz"])
 def test_wrong_bytes_leave_nothing_behind_and_the_address_is_named(server, quiet_store, page):
     server.pages["/empty.gz"] = b""
@@ -146,6 +156,37 @@ def test_without_a_network_fetching_gives_up_in_seconds_and_then_at_once(network
             store.fetch(file)
         assert time.monotonic() - start < seconds
     assert not quiet_store.exists()
+
+
+def test_a_name_that_is_looked_up_for_long_is_given_up(network, monkeypatch):
+    looked_up = threading.Event()
+    monkeypatch.setattr(store, "NETWORK_SECONDS", 0.3)
+
+    def look_up(*_, **__):
+        looked_up.wait(60)
+        raise socket.gaierror("not found")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    try:
+        for seconds in (5, 0.2):
+            start = time.monotonic()
+            with pytest.raises(store.Unavailable, match="slow.example gave no answer within"):
+                store.fetch(remote("http://slow.example/file.gz"))
+            assert time.monotonic() - start < seconds
+    finally:
+        looked_up.set()
+
+
+def test_a_server_that_stops_in_the_middle_is_given_up_for_the_next_one(server, quiet_store, monkeypatch):
+    monkeypatch.setattr(store, "NETWORK_SECONDS", 0.5)
+    server.halves |= {"/stops", "/stops.too"}
+    server.pages |= {"/stops": ARCHIVE, "/stops.too": ARCHIVE}
+    with pytest.raises(store.Unavailable, match="/stops: .*Read timed out.*/stops.too: .*Read timed out"):
+        store.fetch(remote(f"{server.url}/stops", f"{server.url}/stops.too"))
+    assert names(quiet_store / "some") == []
+    other = store.RemoteFile("another/file", len(CONTENT), md5(CONTENT), md5(ARCHIVE),
+                             (f"{server.url}/stops", f"{server.url}/right.gz"))
+    assert store.fetch(other).read_bytes() == CONTENT
 
 
 def test_without_a_network_load_takes_the_stand_in(network, dead_url, monkeypatch):
@@ -500,6 +541,13 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_variable_that_moves_i
     with pytest.raises(store.StoreError) as raised:
         call(tmp_path / "a file" / "folder")
     assert str(tmp_path / "a file" / "folder") in str(raised.value) and "WEIGHTSPACE_DATA" in str(raised.value)
+
+
+@pytest.mark.parametrize("folder", ["x" * 300, os.devnull, os.path.join(os.devnull, "x")],
+                         ids=["too long a name", "a device", "below a device"])
+def test_what_can_be_no_folder_is_named(tmp_path, folder):
+    with pytest.raises(store.StoreError, match=f"{folder}.*WEIGHTSPACE_DATA"):
+        store.once(tmp_path / folder / "value", lambda: pytest.fail("made"), read=read, write=write)
 
 
 def test_fetching_into_a_folder_that_cannot_be_written_is_a_store_error(server, tmp_path, monkeypatch):

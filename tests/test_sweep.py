@@ -168,6 +168,56 @@ def test_what_is_no_fault_of_the_file_is_not_called_damage(quiet_store, monkeypa
         cached("small", {}, lambda: pytest.fail("measured again"))
 
 
+def small():
+    return xarray.Dataset({"a": ("x", [0.5, 2.0])})
+
+
+OTHERS = {
+    "an attribute more": lambda sweep: sweep.assign_attrs(more=1),
+    "an array among its attributes": lambda sweep: sweep.assign_attrs(more=np.arange(3.0)),
+    "another variable": lambda sweep: sweep.assign(b=("x", [1.0, 2.0])),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_a_sweep_that_another_program_wrote_again_is_measured_again(quiet_store, other):
+    first = cached("small", {}, small)
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    other(sweep.read(path)).to_netcdf(path, engine="scipy")
+    with pytest.warns(store.DataWarning, match="its digest does not match"):
+        again = cached("small", {}, small)
+    assert again.equals(first) and again.attrs == first.attrs
+
+
+@pytest.mark.parametrize("begin", [b"\x89HDF\r\n\x1a\n", b"\x1f\x8b", b"\x80\x04\x95", b"CDF\x01" + b"\xff" * 12],
+                         ids=["HDF5", "gzip", "pickle", "endless dimensions"])
+def test_a_sweep_s_file_of_another_kind_is_damaged(quiet_store, begin):
+    first = cached("small", {}, small)
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    path.write_bytes(begin + path.read_bytes()[len(begin):])
+    with pytest.warns(store.DataWarning, match=f"{path} is damaged"):
+        assert cached("small", {}, small).equals(first)
+
+
+@pytest.mark.parametrize("time", [-10**8, 4 * 10**9], ids=["1966", "2096"])
+def test_the_time_of_a_file_decides_nothing(quiet_store, time):
+    first = cached("small", {}, small)
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    os.utime(path, (time, time))
+    assert cached("small", {}, lambda: pytest.fail("measured again")).equals(first)
+
+
+def test_a_flipped_bit_or_a_missing_end_of_a_kept_figure_is_noticed(tmp_path):
+    kept._write("<p>ü 0.5</p>\n", tmp_path / "page")
+    whole = (tmp_path / "page").read_bytes()
+    flipped = [whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1:]
+               for place in range(len(whole)) for bit in (1, 4, 128)]
+    for content in [*flipped, *(whole[:end] for end in range(len(whole)))]:
+        (tmp_path / "page").write_bytes(content)
+        with pytest.raises(store.Damaged):
+            kept._read(tmp_path / "page")
+
+
 @pytest.mark.parametrize("name", ["../../evil", "/evil", "a/b", "a\\b", "..", ".hidden", ""])
 def test_a_sweep_s_name_leads_to_no_other_folder(name, quiet_store):
     with pytest.raises(ValueError, match="beginning of a file's name"):

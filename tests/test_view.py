@@ -65,6 +65,16 @@ def made(prediction=None, draw=drawn, charts=None, **more):
     return View(controls, charts or [chart], draw, prediction=prediction, **more)
 
 
+def test_a_drawing_that_fails_at_any_stop_is_told_where_the_view_is_made():
+    """Also at a stop that nobody chose, since the page is given all of them at once."""
+    def failing(alpha, power):
+        if alpha == ALPHAS[-1]:
+            raise ZeroDivisionError("at the end")
+        return drawn(alpha, power)
+    with pytest.raises(ZeroDivisionError, match="at the end"):
+        made(draw=failing)
+
+
 def test_a_control_is_moved_from_python_and_by_a_link():
     view = made()
     view.controls["alpha"].value = 1.0

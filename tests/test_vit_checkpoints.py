@@ -322,6 +322,21 @@ def test_shards_are_one_checkpoint(tmp_path):
     assert {key: tensor.tolist() for key, tensor in checkpoint.items()} == {k: t.tolist() for k, t in STATE.items()}
 
 
+def test_more_shards_than_files_may_be_open_are_one_checkpoint(tmp_path):
+    resource = pytest.importorskip("resource", reason="Windows has no such limit")
+    names = {f"layer.{i}.weight": f"model-{i:05}-of-00120.safetensors" for i in range(120)}
+    for key, name in names.items():
+        save_file({key: torch.ones(2)}, tmp_path / name)
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": names}))
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, before[1]))
+    try:
+        checkpoint = folders.opened(tmp_path)
+        assert sum(checkpoint[key].sum().item() for key in checkpoint) == 240
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 def test_a_missing_shard_is_named_with_a_key_that_it_holds(tmp_path):
     folder = sharded(tmp_path / "model")
     (folder / "model-00002-of-00002.safetensors").unlink()

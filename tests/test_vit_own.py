@@ -237,6 +237,16 @@ def test_a_path_that_is_not_utf8_is_said(tmp_path):
     str(caught.value).encode()  # can be printed
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("name", ["a b", "ü 日本語", "a\nb", "-rf", "con", "..hidden", "%20", "it's \"quoted\"", "#?[x]$HOME"])
+def test_a_folder_may_have_any_name(tmp_path, name):
+    state = drawn({"layer.weight": (4, 4)}, 0)
+    states = [state, *(weights.add(state, drawn({"layer.weight": (4, 4)}, seed, 0.01)) for seed in (1, 2))]
+    base, *tuned = (in_folder(tmp_path / name / f"model {i}", state) for i, state in enumerate(states))
+    merged = folders.opened(writing.merge(tmp_path / name / "merged", "average", base, tuned))
+    torch.testing.assert_close(merged["layer.weight"], (tuned[0]["layer.weight"] + tuned[1]["layer.weight"]) / 2)
+
+
 def test_a_merge_is_written_with_a_card_that_records_method_parameters_and_digests(gpt2, tmp_path):
     base, tuned = gpt2
     folder = writing.merge(tmp_path / "merged", "ties", base, tuned, density=0.3)

@@ -249,6 +249,34 @@ def test_an_interrupt_ends_training_side_by_side_within_seconds(start_python, wo
     assert float(seconds) < 5 and kept() == []
 
 
+def test_an_interrupt_in_a_training_keeps_nothing_and_the_next_one_is_right(start_python):
+    process = start_python("""
+    import threading
+    from toy_models import Architecture, Recipe, zoo
+    from toy_models import training
+    original, begun = training.train, threading.Event()
+
+    def watched(recipe, start, device, on_epoch):
+        def tell():
+            if not begun.is_set():
+                begun.set()
+                print("training", flush=True)
+            on_epoch()
+        return original(recipe, start, device, tell)
+
+    zoo.train = watched
+    try:
+        zoo.get(Recipe.on("spirals", Architecture.of("MLP", widths=(2, 8, 2)), lr=0.1, epochs=10**6), progress=False)
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+    """)
+    assert process.stdout.readline() == "training\n", process.communicate()[1]
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert out == "stopped\n" and not errors and kept() == []
+    assert same_weights(zoo.get(RECIPE), train(RECIPE))
+
+
 def test_where_one_work_of_several_fails_those_at_work_are_finished_and_the_others_are_not_begun():
     begun, done, waiting = [], [], threading.Event()
 

@@ -279,8 +279,13 @@ def _judge_function(exercise, answer, left, printed):
     for outcome in tried(exercise, answer, cases, printed):
         outcomes.append(outcome)
         left += outcome.left
-    verdict = decided(exercise, cases, outcomes)
+    # what an answer gives may be huge, or an object of the learner's own that is slow to say what it is
+    verdict = running.in_time(lambda: decided(exercise, cases, outcomes)) or Verdict(False, _INCOMPARABLE, kind="value")
     return verdict.passed, verdict.says + _left_behind(left)
+
+
+_INCOMPARABLE = ("What your function returns takes too long to be compared with the right result, so it was given up. "
+                 "Return an ordinary tensor, number, list or dict of the size that the task asks for.")
 
 
 @dataclass(frozen=True)

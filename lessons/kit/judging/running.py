@@ -218,8 +218,8 @@ def limited(seconds: float):
         raise _TooLong
     timers = {signal.ITIMER_PROF: (signal.SIGPROF, seconds), signal.ITIMER_REAL: (signal.SIGALRM, PATIENCE * seconds)}
     before = {name: signal.signal(name, stop) for name, _ in timers.values()}
-    for timer, (_, after) in timers.items():
-        signal.setitimer(timer, after, 1.0)  # and every second, for who catches everything in a loop
+    # and every second, for who catches everything in a loop
+    left = {timer: signal.setitimer(timer, after, 1.0) for timer, (_, after) in timers.items()}
     try:
         yield
     finally:
@@ -227,6 +227,17 @@ def limited(seconds: float):
             signal.setitimer(timer, 0.0)
         for name, handler in before.items():
             signal.signal(name, handler)
+        for timer, of_the_outer in left.items():  # a limit inside a limit
+            signal.setitimer(timer, *of_the_outer)
+
+
+def in_time(compute):
+    """compute() -> value, or None where it takes longer than a function may take for one case."""
+    try:
+        with limited(SECONDS):
+            return compute()
+    except _TooLong:
+        return None
 
 
 def guarded(function, printed: Shown | None = None):
