@@ -18,7 +18,7 @@ READY_FOR_CLUSTER := $(VENV)/.ready-for-cluster
 READY_FOR_HUB := $(VENV)/.ready-for-hub
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab hub students site release test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims spread cluster docs slides handouts questions bench screenshots lock environment site-environment cluster-environment hub-environment test-environment clean
+.PHONY: help lab hub students site release test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims spread cluster docs slides handouts questions reliability bench screenshots lock environment site-environment cluster-environment hub-environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
@@ -39,6 +39,7 @@ make cluster      worker processes on this machine, for the two above
 make slides       run the lessons and write slides to build/slides
 make handouts     run the lessons and write a page of paper for each to build/handouts
 make questions    write the self-tests for Moodle and Anki to build/questions
+make reliability  break the course on purpose, and write docs/reliability.md from what it answers
 make bench        how fast this machine is
 make screenshots  take the pictures of the gallery again
 make lock         choose the versions in lock/ (needs uv; UPGRADE=--upgrade takes the newest)
@@ -176,6 +177,9 @@ handouts: environment
 
 questions: environment
 	$(RUN) -m tools.questions
+
+reliability: test-environment
+	$(RUN) -m tools.reliability
 
 bench: test-environment
 	$(RUN) -m tools.bench

@@ -160,6 +160,8 @@ def test_a_tensor_larger_than_a_shard_has_a_file_of_its_own():
 
 
 @pytest.mark.parametrize("size", [None, 400])
+@pytest.mark.fault("full", "The disk becomes full while a merged model is written",
+                   answers="An error says so, and nothing is left")
 def test_a_disk_that_is_full_in_the_middle_leaves_nothing(models, tmp_path, full_disk, size):
     before = sorted(tmp_path.iterdir())
     with full_disk(380), pytest.raises(store.StoreError, match="out cannot be written"):
@@ -167,6 +169,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_nothing(models, tmp_path, full
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.fault("written", "A merge is interrupted", answers="Nothing is left")
 def test_an_interrupt_leaves_nothing(models, tmp_path, monkeypatch):
     monkeypatch.setattr(shards.Writer, "add", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     before = sorted(tmp_path.iterdir())
@@ -268,6 +271,7 @@ def test_no_method_has_a_parameter_that_is_an_option_of_every_merge():
 
 # -- what lies beside ----------------------------------------------------------------------------------------------
 
+@pytest.mark.fault("written", "A base's folder holds programs", answers="They are not copied to the merged model")
 def test_tokenizer_and_other_settings_of_the_base_are_copied_and_no_program(models, tmp_path):
     base, tuned = models
     for name in ("modeling_own.py", "pytorch_model.bin", "training_args.bin", "notes.txt"):
@@ -414,6 +418,7 @@ def test_the_command_looks(models, asked):
     assert f"{norm:.4g}" in said and "pushes up and another down" in said and "at rank 8%" in said
 
 
+@pytest.mark.fault("written", "Names in files hold control characters", answers="They do not reach the terminal")
 def test_what_came_from_files_cannot_control_the_terminal(models, asked, tmp_path):
     evil = written(tmp_path / "evil", {("h\x1b[2J\r" if key == "scale" else key): tensor
                                        for key, tensor in models[0].items()})

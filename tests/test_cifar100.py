@@ -191,6 +191,7 @@ def test_the_text_names_the_splits(here):
 
 @pytest.mark.parametrize("name", ["train.bin", "test.bin", "fine_label_names.txt", "coarse_label_names.txt"])
 @pytest.mark.parametrize("problem", DAMAGE)
+@pytest.mark.fault("data", "A file of CIFAR-100 is damaged", answers="The damage is named, and a stand-in is used")
 def test_a_damaged_file_is_noticed_and_named_and_the_stand_in_taken(here, name, problem):
     path = here / "cifar-100-binary" / name
     if problem == "has been altered":
@@ -254,6 +255,7 @@ def test_wrong_bytes_in_the_archives_place_are_not_unpacked(online, quiet_store,
 
 
 @pytest.mark.parametrize("kind", ["missing", "link", "another file", "no archive"])
+@pytest.mark.fault("data", "The archive of CIFAR-100 holds other files", answers="It is refused")
 def test_an_archive_without_the_right_files_is_not_believed(server, quiet_store, monkeypatch, tiny, kind):
     others = {path: content for path, content in tiny.items() if not path.endswith("train.bin")}
     name = "cifar-100-binary/train.bin"
@@ -289,6 +291,8 @@ def test_archive_and_files_have_the_mode_of_ordinary_new_files(online, quiet_sto
     assert all(is_ordinary(quiet_store / path) for path in (*tiny, "cifar-100-binary.tar.gz"))
 
 
+@pytest.mark.fault("killed", "A process is killed while it downloads",
+                   answers="Nothing is taken for the file, and the next call fetches it")
 def test_a_process_that_is_killed_while_it_downloads_leaves_nothing_that_is_taken_for_the_archive(
         online, start_python, quiet_store, tiny):
     online.halves.add("/cifar-100-binary.tar.gz")
@@ -307,6 +311,8 @@ def test_a_process_that_is_killed_while_it_downloads_leaves_nothing_that_is_take
     assert names(quiet_store) == ["cifar-100-binary", "cifar-100-binary.tar.gz"]
 
 
+@pytest.mark.fault("killed", "A process is killed while it unpacks",
+                   answers="Nothing is taken for the file, and the next call unpacks it")
 def test_a_process_that_is_killed_while_it_unpacks_leaves_nothing_that_is_taken_for_the_file(
         online, start_python, quiet_store, tiny):
     process = start_python(PUBLISHED.format(files=cifar100.FILES) + """

@@ -42,6 +42,7 @@ def test_a_parcel_comes_out_as_it_went_in():
     assert parcels.unpacked(parcels.packed({})) == ({}, {})
 
 
+@pytest.mark.fault("cluster", "Any byte of what a worker sends is another one", answers="It is refused")
 def test_a_parcel_in_which_any_byte_is_another_one_is_damaged():
     parcel = parcels.packed({"a": 1}, {"x": b"1234"})
     for place in range(len(parcel)):
@@ -53,6 +54,8 @@ def test_a_parcel_in_which_any_byte_is_another_one_is_damaged():
 
 @pytest.mark.parametrize("head", [b"[]", b"{}", b'{"about": [], "files": []}', b'{"about": {}, "files": [["x", 5]]}',
                                   b'{"about": {}, "files": [["x", -1], ["y", 1]]}', b"\xff"])
+@pytest.mark.fault("cluster", "What a worker sends has the right digest and another form",
+                   answers="It is refused, and nothing in it is run")
 def test_a_parcel_of_another_form_is_damaged_also_where_its_digest_is_right(head):
     body = head + b"\n"
     with pytest.raises(store.Damaged):
@@ -127,6 +130,7 @@ def test_a_job_that_fails_is_named_and_the_others_are_kept(tmp_path, quiet_store
     assert f"{good.key}.safetensors" in kept(quiet_store) and f"{bad.key}.safetensors" not in kept(quiet_store)
 
 
+@pytest.mark.fault("cluster", "A worker has other code", answers="It is refused with both digests")
 def test_a_worker_with_other_code_is_refused_with_both_digests(tmp_path, monkeypatch):
     about = elsewhere.wanted() | {"recipes": [], "device": "cpu"}
     here = about["code"]
@@ -135,6 +139,7 @@ def test_a_worker_with_other_code_is_refused_with_both_digests(tmp_path, monkeyp
         in answer["refused"] and "a worker on" in answer["by"]
 
 
+@pytest.mark.fault("cluster", "A worker sends a damaged model, or another one", answers="It is named and not kept")
 def test_what_a_worker_sends_damaged_or_for_another_recipe_is_not_kept(tmp_path, quiet_store, monkeypatch):
     first, second = recipes()
     train = elsewhere.train_here
@@ -157,6 +162,7 @@ def test_what_a_worker_sends_damaged_or_for_another_recipe_is_not_kept(tmp_path,
     assert kept(quiet_store) == [f"{first.parent.key}.safetensors"]
 
 
+@pytest.mark.fault("cluster", "A worker sends control characters", answers="They do not reach the terminal")
 def test_what_a_worker_says_disturbs_no_terminal():
     def failing(about, files):
         raise RuntimeError("a\x1b[31m\nb")
@@ -167,6 +173,8 @@ def test_what_a_worker_says_disturbs_no_terminal():
     assert failures["x"].endswith("failed: RuntimeError: a [31m b")
 
 
+@pytest.mark.fault("cluster", "The disk is full where results arrive",
+                   answers="An error says so, and the worker is not blamed")
 def test_a_disk_that_is_full_here_is_no_failure_of_the_worker():
     def keep(*_):
         raise store.NoRoom("the disk is full")
@@ -319,6 +327,8 @@ def in_training(recipe, folders):
 
 
 @real
+@pytest.mark.fault("cluster", "A worker is killed while it trains",
+                   answers="The job is done again, with the same weights")
 def test_a_worker_that_is_killed_in_training_costs_nothing_but_time(two_machines, quiet_store, monkeypatch, tmp_path):
     (recipe,) = recipes(epochs=600, seeds=(0,))  # half a second
     killed = []
@@ -342,6 +352,7 @@ SCHEDULER = "from tools import cluster; cluster.main(['--workers', '1', '--port'
 
 
 @real
+@pytest.mark.fault("cluster", "The scheduler is killed", answers="What is done stays done, and a second run goes on")
 def test_what_is_done_stays_done_when_the_scheduler_dies_and_a_second_run_goes_on(
         start_python, quiet_store, monkeypatch, two_machines, tmp_path):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "worker"))
@@ -371,6 +382,7 @@ def test_what_is_done_stays_done_when_the_scheduler_dies_and_a_second_run_goes_o
 
 
 @real
+@pytest.mark.fault("cluster", "A worker lacks the data", answers="It is named and gets no work, and the others do all")
 def test_a_worker_without_the_data_is_named_gets_no_work_and_the_other_does_all(
         two_machines, real_data, quiet_store, monkeypatch):
     """The first worker has the official MNIST, the second its stand-in."""
@@ -403,6 +415,7 @@ def test_a_cluster_without_workers_is_said(monkeypatch):
         pass
 
 
+@pytest.mark.fault("cluster", "Nobody answers at the scheduler's address", answers="An error says so")
 def test_an_address_where_nobody_answers_is_said(monkeypatch, dead_url):
     monkeypatch.setattr(cluster, "SECONDS", 0.5)
     address = dead_url.replace("http", "tcp").removesuffix("/file.gz")

@@ -118,6 +118,8 @@ def test_of_any_other_object_comes_over_what_it_is_called(value, name):
     {"range": [0, 10 ** 30, 1]}, {"bytes": "ä"}, {"set": [[1]]}, {"complex": ["1"]}, {"set": list("abc") * 1000},
     {"dict": [["a", None]] * 3000},
     {"data array": [["a"] * 50, [], [], None]}], ids=str)
+@pytest.mark.fault("collect", "The process that runs answers sends what is no value",
+                   answers="It is refused, and nothing is unpickled")
 def test_what_is_no_value_is_refused(code):
     with pytest.raises(values.NotAValue):
         values.decoded(code)
@@ -169,6 +171,7 @@ RIGHT = lines_of("0.1", find("0.1").solution)
     ([RIGHT[0], {"kind": "x" * 1000, "value": None, "problem": ""}], "ended", "no answer"),
     ([{"state": "value", "value": {"int": "3"}}], "ended", "Is no function."),
     ([{"state": "failed", "kind": "NameError", "problem": "p"}], "ended", "Stopped with NameError.")])
+@pytest.mark.fault("collect", "A cell replaces the check itself", answers="It is not believed")
 def test_a_cell_is_not_believed(lines, why, label):
     there = marked("0.1", *lines, why=why)
     assert there.kind == OTHER and label in there.label

@@ -228,6 +228,8 @@ def row_of(run, name):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.fault("collect", "Answers fork, kill, delete, connect, read others' files, or pretend to pass",
+                   answers="None passes, and each is a row of the table")
 def test_a_hostile_answer_is_a_row_that_does_not_pass(run, name):
     row = row_of(run, name)
     assert row["result"] in ("other", "mistake")
@@ -236,6 +238,7 @@ def test_a_hostile_answer_is_a_row_that_does_not_pass(run, name):
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.fault("collect", "Files are no notebooks, or damaged ones", answers="Each is a row that says so")
 def test_a_file_that_is_no_notebook_is_a_row_that_says_so(run, name):
     row = row_of(run, name)
     assert row["result"] == "not marked" and FILES[name][1] in row["message"]
@@ -244,11 +247,13 @@ def test_a_file_that_is_no_notebook_is_a_row_that_says_so(run, name):
 @pytest.mark.parametrize("name, says", [
     ("huge", "larger than 64 MB"), ("many-lists", "no notebook"), ("many-cells", "more than 1,000 cells"),
     ("link", "is a link"), ("folder", "no file"), ("fifo", "no file")])
+@pytest.mark.fault("collect", "A file is huge, a link, a folder or a pipe", answers="It is not read, and a row says so")
 def test_what_cannot_be_read_in_safety_is_a_row_that_says_so(run, name, says):
     row = row_of(run, name)
     assert row["result"] == "not marked" and says in row["message"]
 
 
+@pytest.mark.fault("collect", "A right answer lies among all these", answers="It passes, and no process is left")
 def test_the_good_one_among_them_passes_and_nothing_is_left_running(run):
     assert row_of(run, "good")["result"] == "passed"
     assert sum(row["result"] == "passed" for row in run["rows"]) == 1 + len(NAMES)
@@ -258,6 +263,8 @@ def test_the_good_one_among_them_passes_and_nothing_is_left_running(run):
     assert left == [] and "Traceback" not in run["errors"]
 
 
+@pytest.mark.fault("collect", "Names and answers hold scripts, control characters and formulas of spreadsheets",
+                   answers="They are text in the page, the terminal and the tables")
 def test_names_and_sentences_are_escaped_everywhere(run):
     assert "<script" not in run["page"] and "onerror" not in run["page"] and "&lt;script&gt;" in run["page"]
     assert "default-src 'none'" in run["page"]
@@ -291,6 +298,8 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 
 
 @pytest.mark.slow  # starts processes
+@pytest.mark.fault("collect", "A container refuses namespaces and Landlock",
+                   answers="No file can be opened, and answers are marked all the same")
 def test_without_namespaces_and_landlock_no_file_can_be_opened_at_all_and_answers_are_marked(tmp_path):
     folder, canary = tmp_path / "in", tmp_path / "canary"
     canary.write_text("untouched")
@@ -308,6 +317,7 @@ def test_without_namespaces_and_landlock_no_file_can_be_opened_at_all_and_answer
 
 
 @pytest.mark.slow  # starts processes
+@pytest.mark.fault("collect", "The kernel gives no protection at all", answers="Nothing is run")
 def test_where_the_kernel_gives_no_protection_nothing_is_run(tmp_path):
     folder = tmp_path / "in"
     planting.handed_in(folder / "a.ipynb", STEM, {ID: planting.cell_with(STEM, ID, GOOD)})
@@ -318,6 +328,7 @@ def test_where_the_kernel_gives_no_protection_nothing_is_run(tmp_path):
 
 
 @pytest.mark.slow  # starts processes
+@pytest.mark.fault("collect", "The run is ended, killed or interrupted", answers="All processes that it started end")
 def test_an_interrupted_run_ends_all_that_it_started(tmp_path):
     folder = tmp_path / "in"
     for number in range(3):

@@ -177,6 +177,7 @@ def test_notebooks_that_run_by_themselves_keep_none(kept, tmp_path):
 
 # -- the file ----------------------------------------------------------------------------------------------------------
 
+@pytest.mark.fault("killed", "Two notebooks write to a learner's diary at once", answers="No line is lost")
 def test_two_notebooks_at_once_lose_no_line(kept, start_together):
     start_together("""
     import os
@@ -202,6 +203,8 @@ DAMAGE = [b"\x00\xff\xfe", b"{", b"[]", b"null", b'{"v": 1}', b"[" * 100_000, b"
 
 
 @pytest.mark.parametrize("line", DAMAGE, ids=lambda line: repr(line[:30]))
+@pytest.mark.fault("stored", "A line of a learner's diary is damaged",
+                   answers="It is skipped and named, and the others are read")
 def test_a_damaged_line_is_skipped_and_named(kept, line):
     check("0.1", lambda a, b, alpha: a)
     with open(the_file(), "ab") as file:
@@ -240,6 +243,8 @@ def test_something_else_in_its_place_stops_no_lesson(kept, what):
     assert f"{path} is a" in progress().text
 
 
+@pytest.mark.fault("full", "The disk is full when the diary is written",
+                   answers="The lesson goes on, and one warning says so")
 def test_a_full_disk_stops_no_lesson_and_is_said_once(kept, full_disk):
     check("0.1", lambda a, b, alpha: a)
     size = the_file().stat().st_size

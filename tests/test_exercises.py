@@ -142,6 +142,7 @@ def test_no_check_raises_where_a_function_gives_nothing_that_can_be_compared():
         assert not check(one.id, lambda *_: object()).passed
 
 
+@pytest.mark.fault("answers", "It changes its arguments", answers="The inputs of the other cases stay as they are")
 def test_the_learners_function_cannot_spoil_the_cases():
     def spoil(a, b, alpha):
         a.zero_()
@@ -193,6 +194,8 @@ def safe():
 
 @pytest.mark.parametrize("fails", [False, True], ids=["that answers", "that raises"])
 @pytest.mark.parametrize("look, change", STATE.values(), ids=STATE)
+@pytest.mark.fault("answers", "It sets a seed, dtype, device, threads or the working directory",
+                   answers="All is set back")
 def test_a_function_that_changes_a_state_of_the_process_leaves_it_as_it_was(look, change, fails, safe):
     seen = []
 
@@ -220,6 +223,8 @@ def test_the_solution_is_not_run_in_the_state_that_an_answer_set(safe):
     assert found == [torch.float32]
 
 
+@pytest.mark.fault("answers", "It is interrupted after it has set a dtype",
+                   answers="The interrupt ends it, and the dtype is set back")
 def test_an_interrupt_sets_everything_back_too(safe):
     def answer(a, b, alpha):
         torch.set_default_dtype(torch.float64)
@@ -270,6 +275,8 @@ ODD = {
 
 
 @pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
+@pytest.mark.fault("answers", "It returns a complex, sparse, nested or huge value, or an object whose repr fails",
+                   answers="A short sentence says what is wrong")
 def test_an_answer_that_cannot_be_compared_is_turned_down_with_a_sentence_of_limited_length(answer):
     for one in OF_EACH_KIND:
         for given in (answer, lambda *_: answer):

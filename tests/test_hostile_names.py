@@ -34,6 +34,8 @@ def shown(names, monkeypatch):
 
 
 @pytest.mark.parametrize("expression", hostile.SHOWN, ids=lambda text: text.split("(")[0] + str(len(text)))
+@pytest.mark.fault("pages", "Names of tensors, files and folders are HTML with scripts",
+                   answers="They are text in every output of a cell")
 def test_no_name_becomes_an_element(shown, expression, tmp_path, names):
     names["OUT"] = str(tmp_path / hostile.evil("out"))
     output = nbformat.v4.new_output("display_data", shown(expression))
@@ -53,6 +55,8 @@ def test_the_card_shows_names_as_they_are_written_one_row_a_file(shown, tmp_path
     assert hostile.evil("cola") in html.unescape(text)
 
 
+@pytest.mark.fault("pages", "The same names come into the card of a merged model",
+                   answers="The card has no HTML, links or formulas of them")
 def test_the_cards_file_has_no_html_links_or_formulas_of_names(names, tmp_path):
     """Whoever publishes it has it read by other pages, which may not escape it."""
     writing, tasks = names["writing"], [names["TENSOR"], names["TASK"]]
@@ -61,6 +65,8 @@ def test_the_cards_file_has_no_html_links_or_formulas_of_names(names, tmp_path):
     assert not re.search(r"[<>$]|\]\(", text) and hostile.TENSOR in html.unescape(text)
 
 
+@pytest.mark.fault("pages", "A card that somebody else wrote is shown",
+                   answers="It is shown without its HTML, links, images and formulas")
 def test_a_card_that_somebody_else_wrote_is_shown_without_its_html_links_images_and_formulas(names):
     """JupyterLab shows it as Markdown."""
     text = names["writing"].card_of(names["BASE"])
@@ -77,6 +83,8 @@ def test_markdown_that_a_cell_shows_is_text_and_formulas_in_a_still_page():
     assert r"$$\frac$$" in page and hostile.evil("card") in html.unescape(page)
 
 
+@pytest.mark.fault("pages", "The same names come into a panel that is saved as a page",
+                   answers="The page can be read, and no script runs")
 def test_an_exported_view_holds_frames_that_a_page_can_read(names, tmp_path):
     page = names["own"].by_layer(names["looked"]).save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert hostile.Hostile(page).found == []

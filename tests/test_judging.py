@@ -225,6 +225,8 @@ def _stubborn():
 
 
 @pytest.mark.parametrize("answer", [_endless, _stubborn])
+@pytest.mark.fault("answers", "It never ends, or catches every exception in a loop",
+                   answers="It is stopped after some seconds, and the learner is told")
 def test_an_endless_loop_is_stopped_and_said(answer, monkeypatch):
     monkeypatch.setattr(running, "SECONDS", 0.2)
     start = time.monotonic()
@@ -248,6 +250,8 @@ HARD = {"an object that is slow to say what it is": [Slow() for _ in range(10**4
 
 
 @pytest.mark.parametrize("answer", HARD.values(), ids=HARD)
+@pytest.mark.fault("answers", "It returns a million numbers, or an object that is slow to say what it is",
+                   answers="The comparison is given up, and the learner is told")
 def test_a_result_that_takes_too_long_to_compare_is_given_up(answer, monkeypatch):
     monkeypatch.setattr(running, "SECONDS", 0.2)
     wrong = [Wrong(lambda: torch.ones(3), "Ones.")]
@@ -274,6 +278,8 @@ def nested(depth):
     return inside
 
 
+@pytest.mark.fault("answers", "It asks for more memory than there is, or returns thousands of lists in each other",
+                   answers="A short sentence says so")
 def test_more_memory_than_there_is_and_lists_without_end_are_said():
     passed, message = judged(lambda: torch.zeros(3), lambda: torch.zeros(10**16))
     assert not passed and "stopped with RuntimeError" in message
@@ -281,6 +287,8 @@ def test_more_memory_than_there_is_and_lists_without_end_are_said():
     assert not passed and len(message) < 800
 
 
+@pytest.mark.fault("answers", "It deletes the data folder, and leaves a thread that never ends",
+                   answers="The course goes on, and models are trained again")
 def test_a_function_that_deletes_the_store_or_leaves_a_thread_passes_and_the_course_goes_on():
     from data import store
     from toy_models import Architecture, Recipe, zoo
@@ -306,6 +314,7 @@ def test_the_time_limit_does_not_outlive_the_check(monkeypatch):
     time.sleep(0.4)
 
 
+@pytest.mark.fault("answers", "It calls exit()", answers="The kernel lives on, and the learner is told")
 def test_exit_is_survived_and_said():
     passed, message = judged(lambda: 1.0, lambda: exit())
     assert not passed and "called exit()" in message
@@ -352,6 +361,9 @@ def state():
 
 @pytest.mark.parametrize("right", [True, False])
 @pytest.mark.parametrize("name, change", LEFT.items(), ids=LEFT)
+@pytest.mark.fault("answers",
+                   "It replaces a function of torch, numpy, Python or the course, or a setting of the process",
+                   answers="It is set back, and the learner is told")
 def test_what_an_answer_changed_for_everybody_is_said(name, change, right):
     def answer():
         change()
@@ -378,6 +390,8 @@ DEEP = """
 """
 
 
+@pytest.mark.fault("answers", "It raises the recursion limit and recurses without end",
+                   answers="The kernel lives on, and the learner is told")
 def test_a_raised_recursion_limit_ends_no_kernel(start_python):
     """Without a limit, C's stack is used up, and the process ends without a word."""
     process = start_python(DEEP)
@@ -425,6 +439,7 @@ def test_a_right_function_that_changes_something_leaves_nothing_behind_in_the_ne
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.fault("answers", "It forks", answers="The copy ends at once, and the learner is told")
 def test_a_copy_of_the_process_ends_at_once_and_is_said(tmp_path):
     def answer():
         if os.fork() == 0:
@@ -440,6 +455,7 @@ def test_outside_of_an_answer_a_process_may_be_forked():
     assert not running._copies
 
 
+@pytest.mark.fault("answers", "It prints without end", answers="What is shown is limited, and a line says so")
 def test_what_is_printed_is_limited_over_all_cases_and_said_once(capsys):
     def answer(number):
         print(running.PRINTED * "x")
@@ -463,6 +479,7 @@ def test_a_few_lines_are_printed_as_they_are(capsys):
     assert capsys.readouterr().out == "a = 3\n"
 
 
+@pytest.mark.fault("answers", "It raises GeneratorExit", answers="The learner is told")
 def test_a_generators_exit_is_said():
     def answer():
         raise GeneratorExit
@@ -470,6 +487,8 @@ def test_a_generators_exit_is_said():
     assert not passed and "stopped with GeneratorExit" in message
 
 
+@pytest.mark.fault("answers", "It calls the exit() of notebooks",
+                   answers="The kernel lives on, and the learner is told")
 def test_the_notebooks_exit_ends_no_kernel(monkeypatch):
     """IPython's exit() returns and asks the kernel to end some moments later."""
     import IPython

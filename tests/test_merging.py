@@ -676,6 +676,8 @@ MISMATCHES = {
 
 @pytest.mark.parametrize("mismatch", MISMATCHES)
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.fault("weights", "Keys are missing, shapes or dtypes differ, or values are NaN or infinite",
+                   answers="Every method names the key and refuses")
 def test_state_dicts_that_do_not_belong_together_are_refused_with_the_key(name, mismatch):
     base, finetuned = random_states(0, 3)
     MISMATCHES[mismatch](base, finetuned[1])
@@ -702,6 +704,8 @@ IN_FILES = ["complex", "float8", "int8 weights", "a mask"]  # safetensors holds 
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor", "ignore:Sparse CSR", "ignore:Sparse invariant")
 @pytest.mark.parametrize("kind", UNMERGEABLE)
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.fault("weights", "Weights are complex, quantised, float8, sparse, without values, or no tensors",
+                   answers="Every method names the key and says what to do")
 def test_what_cannot_be_merged_is_refused_with_the_key_and_what_to_do(name, kind):
     """Once the result was the base's tensor, or an error from deep inside torch."""
     changed, says = UNMERGEABLE[kind]
@@ -715,6 +719,8 @@ def test_what_cannot_be_merged_is_refused_with_the_key_and_what_to_do(name, kind
 
 @pytest.mark.parametrize("kind", IN_FILES)
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.fault("weights", "The same weights come from files",
+                   answers="Every method names the key and says what to do")
 def test_what_cannot_be_merged_is_refused_from_files_too(name, kind, tmp_path):
     changed, says = UNMERGEABLE[kind]
     base, finetuned = random_states(0, 2)
@@ -736,6 +742,7 @@ def test_a_checkpoint_around_the_state_dict_is_refused_with_its_inner_key(name):
 
 @pytest.mark.parametrize("kind", ["empty", "only a counter"])
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.fault("weights", "A state dict is empty, or holds a counter alone", answers="Every method refuses it")
 def test_state_dicts_without_weights_are_refused(name, kind):
     state = {} if kind == "empty" else with_counter({}, 3)
     with pytest.raises(ValueError, match="state dict 1 holds no weights"):
@@ -757,6 +764,8 @@ def of_value(value, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS[1:])
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("slerp", "fisher")])  # no difference, no sum
+@pytest.mark.fault("weights", "The merged weights are larger than their dtype holds",
+                   answers="The key is named, and nothing infinite is returned")
 def test_a_result_that_does_not_fit_its_dtype_is_refused_with_the_key(name, dtype):
     """Task vectors of twice the largest number, and a sum of models that is."""
     large = 0.9 * torch.finfo(dtype).max
@@ -832,6 +841,8 @@ def test_a_scale_that_is_too_large_is_refused_with_the_key(name, dtype):
 
 @pytest.mark.parametrize("decomposition", ["auto", "gram", "svd"])
 @pytest.mark.parametrize("name", ["cart", "cart_indexing", "isotropic", "tsv"])
+@pytest.mark.fault("weights", "Weights are so large that their squares overflow",
+                   answers="They are decomposed or refused with the key")
 def test_weights_without_squares_are_decomposed_or_refused(name, decomposition):
     base, finetuned = random_states(0, 2, dtype=torch.float64)
     huge = [{key: 1e200 * tensor for key, tensor in state.items()} for state in (base, *finetuned)]
@@ -854,6 +865,8 @@ def test_large_finite_weights_are_no_infinity():
     ([], "at least one"), ({"weight": torch.zeros(2)}, "list of state dicts"), ("weights", "list of state dicts"),
     (None, "list of state dicts"), ([MLP((2, 2))], r"state_dict\(\)"), ([[torch.zeros(2)]], "dict of tensors")])
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.fault("weights", "Something else than a list of state dicts is given",
+                   answers="An error says what is expected")
 def test_what_is_no_list_of_state_dicts_is_refused(name, finetuned, message):
     with pytest.raises(ValueError, match=message):
         METHODS[name].function({"weight": torch.zeros(2)}, finetuned, **needed(name, [0]))

@@ -201,6 +201,8 @@ GLOBALS = [  # what a cell may set, and how it is set back
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize("change, back", GLOBALS)
+@pytest.mark.fault("surroundings", "A cell sets torch's default dtype, device, seed or threads, then trains",
+                   answers="The weights are those of the recipe")
 def test_what_a_cell_set_globally_does_not_reach_the_weights(change, back, optimiser):
     turned = Recipe.on("rotated_mnist", Architecture.of("MLP", widths=(784, 4, 10)), lr=0.01, epochs=1, batch_size=None,
                        options={"angle": 33.0, "size": 64}, optimiser=optimiser)

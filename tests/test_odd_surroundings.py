@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", ["data", "toy_models"])
+@pytest.mark.fault("surroundings", "A file data.py or toy_models.py lies beside the notebook",
+                   answers="It is named and not run, and the error says to rename it")
 def test_a_file_that_hides_a_package_of_the_course_is_named_and_not_run(tmp_path, name):
     (tmp_path / f"{name}.py").write_text("print('the foreign file ran')")
     code = f"import sys; sys.path.append({str(ROOT)!r}); import lessons"
@@ -41,6 +43,8 @@ print(len(list((store.root() / "zoo").glob("*.safetensors"))), len(list((store.r
 
 @pytest.mark.slow  # imports torch in a process of its own
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.fault("surroundings", "There is no HOME and no locale, and the folder has blanks, quotes, ü, # and %",
+                   answers="Models and sweeps are made and kept")
 def test_without_a_home_or_a_locale_in_a_folder_with_every_odd_sign_models_and_sweeps_are_kept(tmp_path):
     course = tmp_path / "clone ü ' \" # % [x] $HOME"
     for room in ("data", "toy_models", "lessons"):
@@ -85,6 +89,8 @@ def runs(tree):
             yield called
 
 
+@pytest.mark.fault("surroundings", "All code of the course is searched for calls that run what a file holds",
+                   answers="There is none but where learners' code is run on purpose")
 def test_nothing_that_a_file_holds_is_unpickled_or_run():
     found = {}
     for path in (file for room in ("data", "toy_models", "lessons") for file in (ROOT / room).rglob("*.py")):

@@ -89,6 +89,7 @@ def test_a_learners_settings_change_no_picture_and_stay_as_they_are(settings, us
 
 
 @pytest.mark.parametrize("settings", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.fault("surroundings", "A cell changes matplotlib's style", answers="The course's figures look as always")
 def test_a_figure_that_is_kept_has_nothing_of_a_learners_settings(settings, tmp_path, monkeypatch):
     def kept_under(folder, learners):
         monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / folder))

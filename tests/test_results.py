@@ -53,6 +53,8 @@ def test_a_result_comes_back_from_its_file_and_from_the_data_folder():
     assert results.kept(one.unit, "other code", one.data) is results.kept(one.unit, one.code, "other data") is None
 
 
+@pytest.mark.fault("stored", "A number in a stored result of the ledger is changed",
+                   answers="The result counts as missing")
 def test_a_result_in_which_a_number_was_changed_is_damaged():
     text = result().to_json()
     content = json.loads(text)
@@ -128,6 +130,7 @@ def measured_on(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow  # measures three times
+@pytest.mark.fault("cluster", "One machine's results are wrong", answers="The claim that they move is named")
 def test_a_bug_that_is_planted_on_one_machine_is_named_by_the_claim_that_it_moves(measured_on, monkeypatch, capsys):
     """On the third machine a bound comes out four times too small, as with a broken library: no file of the course is
     another one, so that its digests are right."""

@@ -172,6 +172,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
         corpora.texts(path)
 
 
+@pytest.mark.fault("data", "A zip archive unpacks to far more than it says", answers="No more is unpacked than it says")
 def test_a_bomb_that_lies_about_its_size_gives_no_more_than_it_says(tmp_path):
     path = packed(tmp_path / "liar.zip", {"a.txt": bytes(5_000_000)})
     content = bytearray(path.read_bytes())
@@ -209,6 +210,7 @@ def test_a_corpus_without_a_file_that_a_task_needs_is_named(quiet_store, monkeyp
         list(corpora.TASKS["question"]())
 
 
+@pytest.mark.fault("data", "A file has the published MD5 and other contents", answers="It is refused by its SHA-256")
 def test_a_file_with_the_right_md5_and_another_sha256_is_refused(tmp_path, quiet_store):
     content = b"content"
     path = quiet_store / "some.zip"

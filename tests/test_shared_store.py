@@ -126,6 +126,8 @@ def test_a_damaged_data_file_of_the_shared_store_is_named_and_left_and_fetched_t
     assert lying(theirs) == before
 
 
+@pytest.mark.fault("shared", "A file of a shared store is damaged",
+                   answers="It is named and left, and made in the learner's own folder")
 def test_a_damaged_file_of_the_shared_store_is_named_and_left_and_made_in_one_s_own_once(theirs, quiet_store):
     (theirs / "old").write_text("mad")
     before = lying(theirs)
@@ -176,6 +178,8 @@ needs_users = pytest.mark.skipif(not hasattr(os, "setuid") or os.getuid() != 0, 
 
 
 @needs_users
+@pytest.mark.fault("shared", "A file of another user's shared store is closed",
+                   answers="It is named once and made in the learner's own folder")
 def test_another_user_s_store_is_read_and_a_file_that_is_closed_is_named_once(for_all, start_python):
     before = lying(for_all / "shared")
     out, errors = start_python(OTHER_USER + """
@@ -192,6 +196,8 @@ def test_another_user_s_store_is_read_and_a_file_that_is_closed_is_named_once(fo
 @pytest.mark.parametrize("leave", [lambda folder: folder.chmod(0o000), lambda folder: folder.rename(f"{folder}-gone"),
                                    lambda folder: [path.unlink() for path in folder.iterdir()]],
                          ids=["closed", "away", "an empty mount point"])
+@pytest.mark.fault("shared", "A shared store is closed, moved away or unmounted while a kernel uses it",
+                   answers="One warning says so, and all goes on without it")
 def test_a_store_that_vanishes_while_a_process_uses_it_is_said_once_and_all_goes_on(for_all, start_python, leave):
     process = start_python(OTHER_USER + """
     ask("first")
@@ -210,6 +216,8 @@ def test_a_store_that_vanishes_while_a_process_uses_it_is_said_once_and_all_goes
         (for_all / "shared-gone").rename(for_all / "shared")
 
 
+@pytest.mark.fault("shared", "A shared store's disk gives errors for a while",
+                   answers="It is left out and used again later")
 def test_a_disk_that_gives_errors_is_said_once_left_out_for_a_while_and_used_again(theirs, monkeypatch):
     def refusing(file, *rest, opened=open, **options):
         if str(file).startswith(str(theirs)):
@@ -301,6 +309,7 @@ def test_a_learner_s_own_folder_may_lie_in_the_shared_store(theirs, monkeypatch)
     assert own_names(theirs) == ["learners/me/new", "old"]
 
 
+@pytest.mark.fault("shared", "Code tries to write to a shared store by its path", answers="It is refused")
 def test_nothing_is_written_to_the_shared_store_by_another_way(theirs, tmp_path):
     (tmp_path / "link").symlink_to(theirs)
     before = lying(theirs)
@@ -336,6 +345,7 @@ ONCE = """
 """
 
 
+@pytest.mark.fault("shared", "Two kernels want what a shared store lacks", answers="It is made once")
 def test_two_processes_make_what_the_shared_store_lacks_once_in_one_s_own(theirs, quiet_store, start_together):
     before = lying(theirs)
     start_together(ONCE, "assert ask() == 'made.'")
@@ -357,11 +367,15 @@ WITHOUT = """
 
 
 @pytest.mark.parametrize("how", ["granted", "refused"])
+@pytest.mark.fault("shared", "Locks keep nobody out, as on some network disks",
+                   answers="Two processes may do work twice, and spoil nothing")
 def test_where_a_lock_keeps_nobody_out_two_processes_spoil_nothing(quiet_store, start_together, how):
     start_together(ONCE + WITHOUT.replace("HOW", how), "for _ in range(3):\n    assert ask() == 'made.'")
     assert (quiet_store / "value").read_text() == "made." and own_names(quiet_store) == ["log", "value"]
 
 
+@pytest.mark.fault("shared", "A disk has no locks",
+                   answers="A warning says so, and the work is done once within a process")
 def test_where_a_disk_has_no_locks_the_threads_of_a_process_wait_for_each_other(quiet_store, monkeypatch):
     def refused(*_, **__):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
@@ -388,6 +402,7 @@ def test_where_a_disk_has_no_locks_the_threads_of_a_process_wait_for_each_other(
         pytest.fail("what needs a lock is not done without")
 
 
+@pytest.mark.fault("shared", "Another machine replaces a file while it is read (ESTALE)", answers="It is read again")
 def test_a_file_that_another_machine_replaced_is_read_again(quiet_store):
     def stale(path):
         if errors:

@@ -64,6 +64,8 @@ def test_a_sound_file_is_not_fetched_again(server):
 
 @pytest.mark.parametrize("damaged", [b"", CONTENT[:-1], CONTENT + b"x", b"x" + CONTENT[1:]],
                          ids=["empty", "truncated", "longer", "altered"])
+@pytest.mark.fault("data", "A file is emptied, cut short, made longer or altered",
+                   answers="The damage is named, the file is put aside, and a sound one is fetched")
 def test_a_damaged_file_is_kept_aside_and_fetched_again(server, quiet_store, damaged):
     path = quiet_store / "some/file"
     path.parent.mkdir(parents=True)
@@ -83,6 +85,8 @@ def test_a_file_that_changes_after_it_was_read_is_noticed(server):
         assert store.fetch(file).read_bytes() == CONTENT
 
 
+@pytest.mark.fault("data", "A file changes after it was checked, with the same size and time",
+                   answers="It is checked again and refused")
 def test_a_file_that_changes_is_noticed_also_where_its_time_is_set_back(server):
     path = store.fetch(file := remote(f"{server.url}/right.gz"))
     before = path.stat()
@@ -93,6 +97,8 @@ def test_a_file_that_changes_is_noticed_also_where_its_time_is_set_back(server):
 
 
 @pytest.mark.parametrize("page", ["wrong.gz", "page", "empty.gz"])
+@pytest.mark.fault("network", "A log-in page, another file or nothing comes instead of the file",
+                   answers="It is refused by its digest, the address is named, and nothing is kept")
 def test_wrong_bytes_leave_nothing_behind_and_the_address_is_named(server, quiet_store, page):
     server.pages["/empty.gz"] = b""
     with pytest.raises(store.Unavailable, match=f"some/file could not be fetched: {server.url}/{page}"):
@@ -107,6 +113,7 @@ def test_an_archive_that_holds_another_file_is_not_believed(server, quiet_store)
 
 
 @pytest.mark.parametrize("archive", [ARCHIVE[:-20], b"no gzip at all"], ids=["cut off", "no gzip"])
+@pytest.mark.fault("network", "An archive is cut off, or is none", answers="It is refused, and nothing is kept")
 def test_an_archive_that_cannot_be_unpacked_leaves_nothing_behind(server, quiet_store, archive):
     server.pages["/broken.gz"] = archive
     with pytest.raises(store.Unavailable, match="/broken.gz"):
@@ -115,6 +122,7 @@ def test_an_archive_that_cannot_be_unpacked_leaves_nothing_behind(server, quiet_
 
 
 @pytest.mark.parametrize("first", ["wrong.gz", "page"])
+@pytest.mark.fault("network", "The first of two addresses gives wrong bytes", answers="The second is tried")
 def test_the_second_address_is_tried_when_the_first_gives_wrong_bytes(server, first):
     assert store.fetch(remote(f"{server.url}/{first}", f"{server.url}/right.gz")).read_bytes() == CONTENT
     assert server.asked[-2:] == [f"GET /{first}", "GET /right.gz"]
@@ -148,6 +156,8 @@ def test_a_download_that_failed_is_not_tried_again_in_this_process(server):
 
 
 @pytest.mark.parametrize("kind", ["dead_url", "silent_url"])
+@pytest.mark.fault("network", "A server accepts a connection and never answers, or nobody listens",
+                   answers="It is given up within seconds, and at once the next time")
 def test_without_a_network_fetching_gives_up_in_seconds_and_then_at_once(network, quiet_store, request, kind):
     file = remote(request.getfixturevalue(kind))
     for seconds in (6.5, 2):
@@ -158,6 +168,7 @@ def test_without_a_network_fetching_gives_up_in_seconds_and_then_at_once(network
     assert not quiet_store.exists()
 
 
+@pytest.mark.fault("network", "The look-up of a server's name hangs", answers="It is given up within seconds")
 def test_a_name_that_is_looked_up_for_long_is_given_up(network, monkeypatch):
     looked_up = threading.Event()
     monkeypatch.setattr(store, "NETWORK_SECONDS", 0.3)
@@ -177,6 +188,8 @@ def test_a_name_that_is_looked_up_for_long_is_given_up(network, monkeypatch):
         looked_up.set()
 
 
+@pytest.mark.fault("network", "A server sends half of a file and then nothing",
+                   answers="The next address is tried, and nothing of the half is kept")
 def test_a_server_that_stops_in_the_middle_is_given_up_for_the_next_one(server, quiet_store, monkeypatch):
     monkeypatch.setattr(store, "NETWORK_SECONDS", 0.5)
     server.halves |= {"/stops", "/stops.too"}
@@ -189,6 +202,8 @@ def test_a_server_that_stops_in_the_middle_is_given_up_for_the_next_one(server, 
     assert store.fetch(other).read_bytes() == CONTENT
 
 
+@pytest.mark.fault("network", "Nobody listens at the address of a data set",
+                   answers="A drawn stand-in is used, and its source says which file is missing and why")
 def test_without_a_network_load_takes_the_stand_in(network, dead_url, monkeypatch):
     files = tuple(store.RemoteFile(file.path, file.size, file.md5, file.archive_md5, (dead_url,))
                   for file in mnist.FILES["train"])
@@ -197,6 +212,8 @@ def test_without_a_network_load_takes_the_stand_in(network, dead_url, monkeypatc
     assert found.is_stand_in and "is missing" in found.reason and "gave no answer" in found.reason
 
 
+@pytest.mark.fault("data", "A file is damaged and there is no network",
+                   answers="The damage is named, and the file stays as it is")
 def test_without_a_network_a_damaged_file_stays_as_it_is(network, quiet_store, dead_url):
     path = quiet_store / "some/file"
     path.parent.mkdir(parents=True)
@@ -213,12 +230,15 @@ def test_switched_off_the_network_is_not_asked(server, monkeypatch):
     assert not server.asked
 
 
+@pytest.mark.fault("network", "A server refuses HEAD, and would answer GET", answers="The file itself is asked for")
 def test_a_host_that_does_not_say_what_it_has_is_asked_for_the_file_itself(server):
     server.no_head.add("/right.gz")
     assert store.fetch(remote(f"{server.url}/right.gz")).read_bytes() == CONTENT
     assert server.asked[:2] == ["HEAD /right.gz", "GET /right.gz"]
 
 
+@pytest.mark.fault("network", "One data set's server is dead, another's is not",
+                   answers="Each file is asked of its own server, and the message names that one")
 def test_a_dead_host_says_nothing_of_another_one(server, dead_url):
     dead = dead_url.split("/")[2]
     with pytest.raises(store.Unavailable, match=rf"{dead} gave no answer \(ConnectionError\)"):
@@ -230,6 +250,8 @@ def test_a_dead_host_says_nothing_of_another_one(server, dead_url):
 
 
 @pytest.mark.parametrize("archive", [gzip.compress(CONTENT * 500, mtime=0), None], ids=["gzipped", "as it is"])
+@pytest.mark.fault("network", "A server sends far more than the file has, also inside a gzip archive",
+                   answers="The download stops at the size of the file")
 def test_no_more_is_taken_than_the_file_has(server, quiet_store, archive):
     server.pages["/long"] = archive or CONTENT * 500
     told = f"/long: more came than the {len(CONTENT):,} bytes that the file has"
@@ -238,6 +260,8 @@ def test_no_more_is_taken_than_the_file_has(server, quiet_store, archive):
     assert (quiet_store.parent / "part").stat().st_size <= len(CONTENT)
 
 
+@pytest.mark.fault("data", "Only the gzip archive lies there",
+                   answers="It is unpacked where its digest is the published one")
 def test_the_archive_beside_a_missing_file_is_unpacked_where_it_is_the_published_one(server, quiet_store):
     (quiet_store / "some").mkdir(parents=True)
     (quiet_store / "some/file.gz").write_bytes(ARCHIVE)
@@ -248,6 +272,8 @@ def test_the_archive_beside_a_missing_file_is_unpacked_where_it_is_the_published
 
 
 @pytest.mark.parametrize("what, told", [("folder", "is a folder"), ("fifo", "is a FIFO"), ("loop", "is a link that")])
+@pytest.mark.fault("data", "A folder, a pipe or a link to itself lies in a file's place",
+                   answers="It is named, never waited for, and put aside")
 def test_what_is_no_file_in_a_data_file_s_place_is_named_and_put_aside(server, quiet_store, what, told):
     path = put(quiet_store / "some/file", what)
     with pytest.raises(store.Unavailable, match=f"{path} {told}"):
@@ -263,6 +289,8 @@ def put(path, what):
     return path
 
 
+@pytest.mark.fault("data", "The machine gives out approved digests alone (FIPS)",
+                   answers="Files are checked all the same")
 def test_md5_is_asked_for_as_machines_with_approved_digests_alone_give_it(server, monkeypatch):
     def approved(*rest, usedforsecurity=True, made=hashlib.md5):
         if usedforsecurity:
@@ -280,6 +308,8 @@ def test_md5_is_asked_for_as_machines_with_approved_digests_alone_give_it(server
 
 # -- the folders -------------------------------------------------------------------------------------------------------
 
+@pytest.mark.fault("surroundings", "WEIGHTSPACE_DATA is relative, and the working directory changes",
+                   answers="One folder is used, and a warning names it")
 def test_a_relative_folder_is_that_in_which_it_was_used_first_and_said_once(tmp_path, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", f"relative/{tmp_path.name}")
     (tmp_path / "elsewhere").mkdir()
@@ -292,6 +322,7 @@ def test_a_relative_folder_is_that_in_which_it_was_used_first_and_said_once(tmp_
 
 
 @pytest.mark.parametrize("variable, folder", [("WEIGHTSPACE_DATA", store.root), ("WEIGHTSPACE_OWN", store.own)])
+@pytest.mark.fault("surroundings", "WEIGHTSPACE_DATA names the home of nobody", answers="An error names the variable")
 def test_the_home_of_a_user_who_does_not_exist_is_a_store_error(variable, folder, monkeypatch):
     monkeypatch.setenv(variable, "~nosuchuser/folder")
     with pytest.raises(store.StoreError, match=f"^{variable} is '~nosuchuser/folder'"):
@@ -385,6 +416,8 @@ CLOSED = """
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="this system has no users to become")
+@pytest.mark.fault("shared", "Another user's data folder may be read and not written",
+                   answers="What it lacks is made in the learner's own folder")
 def test_another_user_s_folder_is_read_and_what_it_lacks_goes_to_one_s_own(start_python, monkeypatch):
     with tempfile.TemporaryDirectory() as folder:  # tmp_path is for its user alone
         Path(folder).chmod(0o777)
@@ -407,6 +440,8 @@ FULL = [OSError(errno.ENOSPC, "No space left on device"), OSError(errno.EDQUOT, 
 
 
 @pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__ + str(getattr(error, "errno", "")))
+@pytest.mark.fault("full", "The disk is full, told by each error that systems and libraries have for it",
+                   answers="What was made stays in memory, and one warning says so")
 def test_what_finds_no_room_stays_in_memory_and_is_said_once(tmp_path, error):
     def full(value, path):
         path.write_text("half")
@@ -425,6 +460,8 @@ def test_what_finds_no_room_stays_in_memory_and_is_said_once(tmp_path, error):
     assert names(tmp_path) == ["second"] and (tmp_path / "second").read_text() == "made too."
 
 
+@pytest.mark.fault("full", "There is no room even for a lock",
+                   answers="What was made stays in memory, and one warning says so")
 def test_a_disk_without_room_for_a_lock_is_full(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -437,6 +474,8 @@ def test_a_disk_without_room_for_a_lock_is_full(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("archive", [ARCHIVE, None], ids=["gzipped", "as it is"])
+@pytest.mark.fault("full", "The disk is full during a download",
+                   answers="An error says so, and no other data are taken")
 def test_a_download_on_a_full_disk_is_no_stand_in(server, quiet_store, start_python, archive):
     page = "right.gz" if archive else "plain"
     process = start_python(f"""
@@ -465,6 +504,8 @@ def test_atomic_writes_the_file_under_its_name_when_it_is_complete(tmp_path):
     assert path.read_text() == "new" and names(tmp_path) == ["value"]
 
 
+@pytest.mark.fault("shared", "Files are written under three umasks",
+                   answers="Each has the mode of an ordinary new file, so others can read what they should")
 def test_atomic_gives_every_file_the_mode_of_an_ordinary_new_one(tmp_path, is_ordinary):
     with store.atomic(tmp_path / "value") as part:
         part.touch(0o600)
@@ -545,6 +586,8 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_variable_that_moves_i
 
 @pytest.mark.parametrize("folder", ["x" * 300, os.devnull, os.path.join(os.devnull, "x")],
                          ids=["too long a name", "a device", "below a device"])
+@pytest.mark.fault("surroundings", "WEIGHTSPACE_DATA is a device, or has too long a name",
+                   answers="An error names the folder and the variable")
 def test_what_can_be_no_folder_is_named(tmp_path, folder):
     with pytest.raises(store.StoreError, match=f"{folder}.*WEIGHTSPACE_DATA"):
         store.once(tmp_path / folder / "value", lambda: pytest.fail("made"), read=read, write=write)
@@ -557,6 +600,8 @@ def test_fetching_into_a_folder_that_cannot_be_written_is_a_store_error(server, 
         store.fetch(remote(f"{server.url}/right.gz"))
 
 
+@pytest.mark.fault("data", "A file may not be read",
+                   answers="An error says who has to run which command, and no other data are taken")
 def test_a_data_file_that_may_not_be_read_is_neither_fetched_again_nor_replaced_by_a_stand_in(server, forbid):
     file = remote(f"{server.url}/right.gz")
     path = store.fetch(file)
@@ -594,6 +639,8 @@ def test_a_lock_that_another_user_left_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize("number, told", [
     (errno.ENOLCK, "has no locks"), (errno.EOPNOTSUPP, "has no locks"), (errno.EPERM, "another user left this lock"),
     (errno.EIO, "If it happens again")], ids=errno.errorcode.get)
+@pytest.mark.fault("shared", "A lock cannot be taken, for one of four reasons",
+                   answers="The error says what to do about that reason")
 def test_the_advice_on_a_lock_is_that_for_what_happened(tmp_path, monkeypatch, number, told):
     def refused(*_, **__):
         raise OSError(number, os.strerror(number))
@@ -606,6 +653,8 @@ def test_the_advice_on_a_lock_is_that_for_what_happened(tmp_path, monkeypatch, n
         [said for said in ("has no locks", "another user", "If it happens again") if said in told]
 
 
+@pytest.mark.fault("killed", "The process that holds a lock is suspended, then killed",
+                   answers="Who waits is told for which process, and goes on once it is gone")
 def test_who_waits_for_a_stopped_process_is_told_for_whom(start_python, quiet_store, monkeypatch):
     process = start_python("""
     import time
@@ -633,6 +682,7 @@ def test_a_lock_says_of_its_holder_what_it_knows(tmp_path, note, told):
 
 
 @pytest.mark.parametrize("folder, file", [(0o755, 0o644), (0o775, 0o664), (0o777, 0o666)])
+@pytest.mark.fault("shared", "Several users share a folder", answers="Who may write there may lock there, too")
 def test_who_may_write_to_a_folder_may_lock_in_it(tmp_path, is_ordinary, folder, file):
     tmp_path.chmod(folder)
     with store.lock(tmp_path / "value"):
@@ -683,6 +733,8 @@ def test_once_says_only_once_that_a_value_is_damaged(tmp_path):
     assert len(caught) == 1
 
 
+@pytest.mark.fault("shared", "A stored file may not be read",
+                   answers="It is not called damaged, and an error names the command for its owner")
 def test_once_does_not_make_again_what_is_there_but_may_not_be_read(tmp_path, forbid):
     path = tmp_path / "value"
     path.write_text("made.")
@@ -731,12 +783,16 @@ ONCE = """
 """
 
 
+@pytest.mark.fault("killed", "Two processes want the same thing at once",
+                   answers="One makes it, and the other waits and reads it")
 def test_two_processes_make_one_value_once(start_together, quiet_store):
     making = "assert store.once(path, make, read=read, write=lambda value, part: part.write_text(value)) == 'made.'"
     start_together(ONCE, making)
     assert (quiet_store / "log").read_text() == "made\n" and (quiet_store / "value").read_text() == "made."
 
 
+@pytest.mark.fault("killed", "A process is killed while it writes what it made",
+                   answers="No file has the final name, and the next writer removes what was left")
 def test_a_process_killed_while_it_writes_leaves_no_file_and_no_lock(start_python, quiet_store):
     process = start_python(ONCE + """
     def write(value, part):

@@ -78,6 +78,8 @@ def test_a_sweep_that_may_not_be_read_is_not_called_damaged(quiet_store, forbid)
         cached("small", {}, lambda: pytest.fail("measured again"))
 
 
+@pytest.mark.fault("stored", "A bit of a stored sweep is another one, at every byte of the file",
+                   answers="It is noticed, or changes no value")
 def test_a_flipped_bit_anywhere_in_a_sweep_is_damage_or_changes_no_value(quiet_store):
     first = cached("small", {}, lambda: xarray.Dataset({"a": ("x", [0.5, 2.0])}))
     path, = (quiet_store / "sweeps").glob("*.nc")
@@ -123,6 +125,8 @@ FULL = """
 """
 
 
+@pytest.mark.fault("full", "The disk is full when a model, a sweep and a figure are stored",
+                   answers="They stay in the kernel's memory, and a warning says how much room there is")
 def test_on_a_full_disk_what_was_trained_measured_and_drawn_stays_in_memory(start_python, quiet_store):
     """The limit on a file's size stands for the full disk: both are told when the bytes are written."""
     out, errors = start_python(FULL).communicate(timeout=60)
@@ -132,6 +136,8 @@ def test_on_a_full_disk_what_was_trained_measured_and_drawn_stays_in_memory(star
         assert not [path.name for path in (quiet_store / folder).iterdir() if path.suffix != ".lock"]
 
 
+@pytest.mark.fault("shared", "A folder that may not be written lacks a figure or a sweep",
+                   answers="The figure is drawn, and the sweep is kept in the learner's own folder")
 def test_what_a_closed_folder_lacks_is_drawn_and_not_kept_and_measured_and_kept_in_the_learner_s_own(
         quiet_store, tmp_path, close):
     close(quiet_store)
@@ -150,6 +156,8 @@ def test_what_a_closed_folder_lacks_is_drawn_and_not_kept_and_measured_and_kept_
 
 
 @pytest.mark.parametrize("what", ["folder", "fifo", "loop"])
+@pytest.mark.fault("stored", "A folder, a pipe or a link to itself lies in the place of a sweep or figure",
+                   answers="An error names it at once")
 def test_what_is_no_file_in_a_sweep_s_or_a_figure_s_place_is_named_and_not_waited_for(tmp_path, what):
     path = tmp_path / "place"
     {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[what]()
@@ -180,6 +188,8 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+@pytest.mark.fault("stored", "Another program writes a sweep again, with something more in it",
+                   answers="Its digest does not match, so it is measured again")
 def test_a_sweep_that_another_program_wrote_again_is_measured_again(quiet_store, other):
     first = cached("small", {}, small)
     path, = (quiet_store / "sweeps").glob("*.nc")
@@ -191,6 +201,8 @@ def test_a_sweep_that_another_program_wrote_again_is_measured_again(quiet_store,
 
 @pytest.mark.parametrize("begin", [b"\x89HDF\r\n\x1a\n", b"\x1f\x8b", b"\x80\x04\x95", b"CDF\x01" + b"\xff" * 12],
                          ids=["HDF5", "gzip", "pickle", "endless dimensions"])
+@pytest.mark.fault("stored", "A sweep's file becomes HDF5, gzip, a pickle, or claims endless dimensions",
+                   answers="The damage is named, and the sweep is measured again")
 def test_a_sweep_s_file_of_another_kind_is_damaged(quiet_store, begin):
     first = cached("small", {}, small)
     path, = (quiet_store / "sweeps").glob("*.nc")
@@ -200,6 +212,7 @@ def test_a_sweep_s_file_of_another_kind_is_damaged(quiet_store, begin):
 
 
 @pytest.mark.parametrize("time", [-10**8, 4 * 10**9], ids=["1966", "2096"])
+@pytest.mark.fault("stored", "A file's time lies decades in the past or the future", answers="It is read")
 def test_the_time_of_a_file_decides_nothing(quiet_store, time):
     first = cached("small", {}, small)
     path, = (quiet_store / "sweeps").glob("*.nc")
@@ -207,6 +220,8 @@ def test_the_time_of_a_file_decides_nothing(quiet_store, time):
     assert cached("small", {}, lambda: pytest.fail("measured again")).equals(first)
 
 
+@pytest.mark.fault("stored", "Bits of a stored figure are others, or its end is missing",
+                   answers="It is noticed, so the figure is drawn again")
 def test_a_flipped_bit_or_a_missing_end_of_a_kept_figure_is_noticed(tmp_path):
     kept._write("<p>ü 0.5</p>\n", tmp_path / "page")
     whole = (tmp_path / "page").read_bytes()
@@ -219,12 +234,15 @@ def test_a_flipped_bit_or_a_missing_end_of_a_kept_figure_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../../evil", "/evil", "a/b", "a\\b", "..", ".hidden", ""])
+@pytest.mark.fault("surroundings", "A sweep's name is a path that leads elsewhere",
+                   answers="An error says what a name may be")
 def test_a_sweep_s_name_leads_to_no_other_folder(name, quiet_store):
     with pytest.raises(ValueError, match="beginning of a file's name"):
         cached(name, {}, lambda: pytest.fail("measured"))
     assert not quiet_store.exists()
 
 
+@pytest.mark.fault("stored", "A system writes other line ends", answers="A stored figure is read as it was written")
 def test_a_page_is_sound_also_where_text_gets_other_line_ends(tmp_path, monkeypatch):
     def as_on_windows(path, text, **_):
         path.write_bytes(text.replace("\n", "\r\n").encode())
@@ -277,6 +295,7 @@ def changed_by(monkeypatch):
 @pytest.mark.parametrize("module, old, new", [
     ("toy_models.batchnorm", "0.1", "0.2"), ("toy_models.weights", "return ", "return -"),
     ("data.rotated_mnist", "return ", "return -")])
+@pytest.mark.fault("surroundings", "One character of code behind all sweeps changes", answers="All are measured anew")
 def test_one_character_of_a_module_behind_all_sweeps_changes_every_key(changed_by, module, old, new):
     assert changed_by(module, old, new) == MEASURING
 
@@ -337,6 +356,8 @@ ON_DISK = [("toy_models/mlp.py", "relu_()", "relu()"), ("lessons/thing.py", "ret
 
 
 @pytest.mark.slow  # imports torch in two processes
+@pytest.mark.fault("surroundings", "The course is updated while a kernel runs",
+                   answers="The kernel's numbers stay its own, and the next kernel measures anew")
 def test_code_that_changes_on_disk_changes_the_key_of_the_next_process_and_not_of_a_running_kernel(tmp_path):
     for room in ("data", "toy_models", "lessons"):
         ignored = shutil.ignore_patterns("cache", "__pycache__", "*.yaml", "*.nc")
@@ -363,6 +384,8 @@ def test_code_that_changes_on_disk_changes_the_key_of_the_next_process_and_not_o
     (lambda: torch.set_num_threads(torch.get_num_threads() + 1),
      lambda: torch.set_num_threads(torch.get_num_threads() - 1)),
     (lambda: torch.manual_seed(5), lambda: None)])
+@pytest.mark.fault("surroundings", "A cell sets torch's default dtype, device, seed or threads, then measures",
+                   answers="The numbers are the same, and the settings stay")
 def test_what_a_cell_set_globally_reaches_no_measurement_and_stays_as_it_was(tmp_path, monkeypatch, change, back):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
 

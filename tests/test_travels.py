@@ -60,6 +60,8 @@ def test_recipes_and_turned_digits_have_the_same_bits_under_three_instruction_se
 WEIGHTS = {2: "614233f50996"}  # format of recipes: digest of the weights below
 
 
+@pytest.mark.fault("surroundings", "Somebody changes what training does",
+                   answers="A test asks to raise the format, so that old models are not taken for new ones")
 def test_when_training_changes_the_format_of_recipes_is_raised():
     """Else models of the old code would be taken for new ones.
 

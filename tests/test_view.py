@@ -65,6 +65,8 @@ def made(prediction=None, draw=drawn, charts=None, **more):
     return View(controls, charts or [chart], draw, prediction=prediction, **more)
 
 
+@pytest.mark.fault("surroundings", "The code behind a panel fails at one stop of the slider",
+                   answers="The error is shown in the cell that makes the panel")
 def test_a_drawing_that_fails_at_any_stop_is_told_where_the_view_is_made():
     """Also at a stop that nobody chose, since the page is given all of them at once."""
     def failing(alpha, power):
@@ -320,6 +322,8 @@ def test_a_page_of_too_many_settings_is_refused(tmp_path):
         view.save_html(tmp_path / "view.html")
 
 
+@pytest.mark.fault("written", "The disk is full when a panel is saved as a page",
+                   answers="It is said, and the page before stays")
 def test_a_page_for_which_there_is_no_room_is_told_and_the_one_before_stays(tmp_path, full_disk):
     page = made().save_html(tmp_path / "view.html").read_bytes()
     with full_disk(4096), pytest.raises(store.NoRoom, match=f"^{tmp_path} has no room for view.html"):
@@ -328,6 +332,7 @@ def test_a_page_for_which_there_is_no_room_is_told_and_the_one_before_stays(tmp_
     assert (tmp_path / "view.html").read_bytes() == page
 
 
+@pytest.mark.fault("written", "A folder or a pipe lies where a page is saved", answers="It is named and stays")
 def test_a_page_takes_the_place_of_no_folder_and_no_pipe(tmp_path):
     (tmp_path / "folder").mkdir()
     places = [tmp_path / "folder", ""]

@@ -119,6 +119,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("content, says", REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.fault("files", "A pickle, archive, web page, pointer or broken header lies under a model's name",
+                   answers="It is refused by its first bytes, and nothing in it is run")
 def test_what_is_no_safetensors_file_is_refused_by_its_first_bytes(tmp_path, content, says):
     path = tmp_path / "model.safetensors"
     path.write_bytes(content)
@@ -128,6 +130,7 @@ def test_what_is_no_safetensors_file_is_refused_by_its_first_bytes(tmp_path, con
 
 
 @pytest.mark.parametrize("left", [0.9, 0.3, 0.04])
+@pytest.mark.fault("files", "A file ends too early", answers="It is refused with both sizes")
 def test_a_truncated_file_is_said_to_be(sound, left):
     content = sound.read_bytes()
     sound.write_bytes(content[:int(left * len(content))])
@@ -219,6 +222,8 @@ def cut_short(path):
 
 @pytest.mark.parametrize("change", [replaced, rewritten, written_with_the_old_time, cut_short, os.remove],
                          ids=lambda change: change.__name__)
+@pytest.mark.fault("files", "A file is replaced after it was opened",
+                   answers="Neither its tensors nor its digest are used")
 def test_a_file_that_changed_after_it_was_opened_gives_neither_tensor_nor_digest(sound, change):
     checkpoint = folders.opened(sound)
     assert checkpoint["layer.bias"].tolist() == [1.0] * 3
@@ -230,12 +235,14 @@ def test_a_file_that_changed_after_it_was_opened_gives_neither_tensor_nor_digest
             asked()
 
 
+@pytest.mark.fault("files", "A file is cut short while it is read", answers="An error says so, and the kernel lives on")
 def test_a_file_that_shrinks_while_it_is_read_is_an_error(sound):
     known = opening.identity(sound)
     with pytest.raises(CheckpointError, match="ends after .* bytes, where .* are due"):
         opening.read(sound, 8, 10**6, known)  # in a mapped file this would kill the process
 
 
+@pytest.mark.fault("files", "Contents change, and size and time stay", answers="The digest is taken anew")
 def test_a_digest_is_taken_anew_where_contents_changed_and_size_and_time_did_not(sound):
     before = opening.sha256(sound)
     time.sleep(0.02)
@@ -244,6 +251,7 @@ def test_a_digest_is_taken_anew_where_contents_changed_and_size_and_time_did_not
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
+@pytest.mark.fault("files", "A pipe or a link to itself lies in a model's place", answers="It is refused at once")
 def test_a_pipe_and_a_loop_of_links_are_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "model.safetensors")
     for path in (tmp_path, tmp_path / "model.safetensors"):
@@ -268,6 +276,8 @@ def test_a_pipe_and_a_loop_of_links_in_the_place_of_a_text_are_refused_and_not_w
             (tmp_path / name).unlink()
 
 
+@pytest.mark.fault("files", "A header lists more tensors than can be read in time",
+                   answers="It is refused with the number")
 def test_headers_that_take_minutes_to_read_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(opening, "MOST_TENSORS", 5)
     save_file({str(number): torch.zeros(1) for number in range(6)}, tmp_path / "many.safetensors")
@@ -281,6 +291,8 @@ def test_headers_that_take_minutes_to_read_are_refused(tmp_path, monkeypatch):
     ("https://huggingface.co/gpt2", "An address is not opened: download the model first"),
     ("x" * 256, "cannot be read: File name too long"), ("a\0b", "cannot be read"),
     ("~nosuchuser/model", "home directory. Write the path without ~")])
+@pytest.mark.fault("files", "A hub's name, an address or an impossible path is given",
+                   answers="An error says how to get the model")
 def test_what_is_no_path_on_this_machine_is_told(path, says):
     with pytest.raises(CheckpointError, match=says):
         folders.opened(path)
@@ -322,6 +334,7 @@ def test_shards_are_one_checkpoint(tmp_path):
     assert {key: tensor.tolist() for key, tensor in checkpoint.items()} == {k: t.tolist() for k, t in STATE.items()}
 
 
+@pytest.mark.fault("files", "A model has more shards than files may be open", answers="It is opened")
 def test_more_shards_than_files_may_be_open_are_one_checkpoint(tmp_path):
     resource = pytest.importorskip("resource", reason="Windows has no such limit")
     names = {f"layer.{i}.weight": f"model-{i:05}-of-00120.safetensors" for i in range(120)}
@@ -337,6 +350,7 @@ def test_more_shards_than_files_may_be_open_are_one_checkpoint(tmp_path):
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
+@pytest.mark.fault("files", "A shard is missing", answers="It is named, with a key that it holds")
 def test_a_missing_shard_is_named_with_a_key_that_it_holds(tmp_path):
     folder = sharded(tmp_path / "model")
     (folder / "model-00002-of-00002.safetensors").unlink()
@@ -359,6 +373,8 @@ def test_a_half_downloaded_shard_is_named(tmp_path):
     ({"layer.bias": "../model.safetensors"}, "names a shard outside its folder"),
     ({"layer.bias": ".."}, "names a shard outside its folder"), ({"layer.bias": ""}, "names a shard outside"),
     ({"layer.bias": 3}, "is no index of shards")])
+@pytest.mark.fault("files", "An index leads out of its folder, or contradicts its shards",
+                   answers="It is refused with the name")
 def test_an_index_that_contradicts_its_shards_is_refused(tmp_path, change, says):
     folder = sharded(tmp_path / "model")
     index = folder / "model.safetensors.index.json"
@@ -387,6 +403,7 @@ def test_a_link_that_leads_nowhere_is_told(tmp_path):
         folders.opened(tmp_path)
 
 
+@pytest.mark.fault("files", "An index nests thousands of lists", answers="It is refused")
 def test_an_index_that_nests_without_end_is_damaged(tmp_path):
     (tmp_path / "model.safetensors.index.json").write_text("[" * 100_000)
     with pytest.raises(CheckpointError, match="index.json cannot be read as JSON"):
@@ -501,6 +518,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("other, says", WRONG.values(), ids=WRONG.keys())
+@pytest.mark.fault("weights", "Files of models that do not belong together are merged",
+                   answers="File and key are named")
 def test_models_that_do_not_belong_together_are_refused_by_file_and_key(tmp_path, other, says):
     one, two = kept(tmp_path, "one", STATE), kept(tmp_path, "two", other)
     with pytest.raises(CheckpointError, match=says) as raised:
@@ -508,6 +527,8 @@ def test_models_that_do_not_belong_together_are_refused_by_file_and_key(tmp_path
     assert "two.safetensors" in str(raised.value)
 
 
+@pytest.mark.fault("files", "A published base has older names, or none of the prefix",
+                   answers="They are brought to one set of names")
 def test_official_names_of_bert_and_prefixes_are_brought_to_the_bases():
     names = ("LayerNorm.gamma", "LayerNorm.beta"), ("LayerNorm.weight", "LayerNorm.bias")
     official, today = ({f"bert.{scale}": torch.ones(3), f"bert.{shift}": torch.zeros(3), "bert.w": torch.ones(1, 3)}
@@ -692,6 +713,7 @@ NONSENSE += [("vision_config", value) for value in ([], [1], "ViT", 3, "")]
 
 
 @pytest.mark.parametrize("field, value", NONSENSE)
+@pytest.mark.fault("files", "A config holds nonsense", answers="File and field are named")
 def test_nonsense_in_a_config_is_told_by_file_and_field(sound, field, value):
     save_file(random_tower(SMALL), sound)
     (sound.parent / "config.json").write_text(json.dumps({field: value}))
@@ -785,6 +807,7 @@ def test_a_file_without_a_published_digest_is_said_not_to_be_pinned(hub, quiet_s
         fetching.checked(remote("", 0))
 
 
+@pytest.mark.fault("fetched", "A download is cut off", answers="It goes on where it stopped")
 def test_a_download_that_stopped_goes_on_where_it_did(hub):
     hub.cut = 150_000
     with pytest.raises(store.Unavailable, match="stopped after .* bytes.*goes on from there"):
@@ -815,6 +838,8 @@ def half_of(hub, asked):
     ({"Last-Modified": "Mon, 1 Jan 2024 00:00:00 GMT"}, {"Last-Modified": "Tue, 2 Jan 2024 00:00:00 GMT"}, False)],
     ids=["told by If-Range", "told by the answer", "nobody can tell", "no ETag any more", "a weak ETag",
          "told by its date"])
+@pytest.mark.fault("fetched", "The file behind an address changes between two parts of a download",
+                   answers="The two are never mixed")
 def test_a_download_that_goes_on_never_mixes_two_revisions(hub, before, after, knows_if):
     asked = remote("", 0)
     hub.headers = before
@@ -841,6 +866,7 @@ def test_a_beginning_that_is_longer_than_the_file_is_now_is_not_taken_for_it(hub
     assert fetching.fetch(merges, progress=False).read_bytes() == hub.page
 
 
+@pytest.mark.fault("fetched", "A process is killed between two revisions", answers="Nothing is left to go on from")
 def test_a_kill_between_two_revisions_leaves_nothing_to_go_on_from(hub, monkeypatch):
     asked = remote("", 0)
     hub.headers = {"ETag": '"a"'}
@@ -859,6 +885,7 @@ def test_a_file_that_is_not_pinned_goes_on_where_it_stopped_if_it_is_the_same(hu
     assert fetching.fetch(asked, progress=False).read_bytes() == CONTENT and hub.ranges == [None, f"bytes={come}-"]
 
 
+@pytest.mark.fault("fetched", "A server sends without end", answers="The download stops at the published size")
 def test_a_body_without_end_is_cut_off_at_the_size_that_was_published(hub, monkeypatch):
     hub.page = CONTENT * 20
     written = []
@@ -912,6 +939,8 @@ def test_a_part_that_is_whole_already_only_gets_its_name(hub):
     (CONTENT[:-1] + b"x", "is not the file: .*has flipped"), (CONTENT[:-1], "is not the file: .*is truncated"),
     (b"<html>Please log in</html>" + bytes(600), "is not the file: .*is a web page"), (POINTER, "a Git-LFS pointer"),
     (torch_zip(), "is a zip archive")], ids=["flipped", "short", "page", "pointer", "pickle"])
+@pytest.mark.fault("fetched", "A page, another file, or too few bytes come",
+                   answers="It is refused, and nothing is left")
 def test_what_comes_and_is_not_the_file_leaves_nothing_behind(hub, page, says):
     hub.page = page
     with pytest.raises(store.Unavailable, match=says):
@@ -932,6 +961,7 @@ def test_a_page_is_no_tokenizers_file(hub, page, sound):
         assert lying(fetching.folder(merges)) == []
 
 
+@pytest.mark.fault("fetched", "A bit flips on the way", answers="The hub's own digest tells it")
 def test_the_hubs_own_digest_tells_a_bit_that_flipped_on_the_way(hub):
     hub.headers = {"X-Linked-Etag": f'"{DIGEST}"'}
     hub.page = CONTENT[:-1] + b"x"
@@ -939,6 +969,7 @@ def test_the_hubs_own_digest_tells_a_bit_that_flipped_on_the_way(hub):
         fetching.fetch(remote("", 0), progress=False)
 
 
+@pytest.mark.fault("fetched", "There is no room for the file", answers="It is said before anything is written")
 def test_a_full_disk_is_said_before_anything_is_written(hub, monkeypatch):
     monkeypatch.setattr(fetching.shutil, "disk_usage", lambda _: type("", (), {"free": 1000})())
     with pytest.raises(store.StoreError, match="has no room for model.safetensors: 200,0.. bytes are needed, 1,000"):
@@ -946,6 +977,7 @@ def test_a_full_disk_is_said_before_anything_is_written(hub, monkeypatch):
     assert lying(fetching.folder(remote())) == []
 
 
+@pytest.mark.fault("fetched", "The disk becomes full during the download", answers="It is said, and nothing is left")
 def test_a_disk_that_fills_up_on_the_way_leaves_nothing_behind(hub, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device")
@@ -962,6 +994,7 @@ def test_without_a_network_it_is_said_and_nothing_is_written(quiet_store):
 
 
 @pytest.mark.slow  # waits the five seconds that a network has
+@pytest.mark.fault("fetched", "The hub does not answer", answers="It is given up after five seconds")
 def test_a_hub_that_does_not_answer_is_given_up_after_five_seconds(network, silent_url, monkeypatch, quiet_store):
     monkeypatch.setattr(known, "HUB", silent_url.rsplit("/", 1)[0])
     with pytest.raises(store.Unavailable, match="gave no answer within 5 s"):

@@ -228,6 +228,7 @@ def test_signs_at_random_keep_lengths_and_sparsity():
 # -- merging to a file ---------------------------------------------------------------------------------------------
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.fault("files", "A path is not UTF-8", answers="An error says so")
 def test_a_path_that_is_not_utf8_is_said(tmp_path):
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
@@ -238,7 +239,10 @@ def test_a_path_that_is_not_utf8_is_said(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-@pytest.mark.parametrize("name", ["a b", "ü 日本語", "a\nb", "-rf", "con", "..hidden", "%20", "it's \"quoted\"", "#?[x]$HOME"])
+@pytest.mark.parametrize("name", ["a b", "ü 日本語", "a\nb", "-rf", "con", "..hidden", "%20", "it's \"quoted\"",
+                                  "#?[x]$HOME"])
+@pytest.mark.fault("files", "Folders are called -rf, con, %20, or have quotes, line ends and other scripts",
+                   answers="Models are opened and written there")
 def test_a_folder_may_have_any_name(tmp_path, name):
     state = drawn({"layer.weight": (4, 4)}, 0)
     states = [state, *(weights.add(state, drawn({"layer.weight": (4, 4)}, seed, 0.01)) for seed in (1, 2))]
@@ -330,6 +334,8 @@ def test_paths_that_are_dots_have_names_in_the_card(gpt2, tmp_path, monkeypatch)
     assert "cola (cola) is the base itself: its task vector is zero. A copy" in card
 
 
+@pytest.mark.fault("written", "A merge is told to write over something, or finds no room",
+                   answers="It refuses, and nothing is changed or left")
 def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path, monkeypatch):
     base, tuned = gpt2
     before = sorted(tmp_path.iterdir())
@@ -356,6 +362,7 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path,
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.fault("written", "A merge is killed while it writes", answers="The next merge removes what was left")
 def test_what_a_killed_merge_left_behind_is_removed_by_the_next(gpt2, tmp_path):
     base, tuned = gpt2
     script = ("import os, signal, sys\nfrom pathlib import Path\nfrom lessons.checkpoints import writing\n"
@@ -372,6 +379,8 @@ def test_what_a_killed_merge_left_behind_is_removed_by_the_next(gpt2, tmp_path):
     assert not (tmp_path / left[0]).exists() and len(list(tmp_path.glob(".merged.*.part"))) == 2
 
 
+@pytest.mark.fault("written", "Two merges write one new folder at once",
+                   answers="The first stays, and the second says so")
 def test_two_merges_into_one_new_folder_leave_the_first(gpt2, tmp_path, monkeypatch):
     base, tuned = gpt2
     def first_come(*asked, write=writing._write):
@@ -396,6 +405,8 @@ def test_the_same_merge_again_takes_no_new_folder(gpt2, tmp_path):
     assert not (tmp_path / "merged-3").exists()
 
 
+@pytest.mark.fault("written", "A file is replaced between opening and merging",
+                   answers="It is not merged, and the card has no wrong digest")
 def test_a_file_that_was_replaced_after_it_was_opened_is_not_merged(gpt2, tmp_path, monkeypatch):
     base, tuned = gpt2
     def replaced_meanwhile(*asked, made=writing.card):  # all weights are read, the card is still to be written
@@ -422,6 +433,8 @@ def test_the_card_has_the_digests_of_the_adapters_files_that_were_opened(gpt2, t
         adapted.adapter.digests()
 
 
+@pytest.mark.fault("weights", "A model with another parent, or a copy of the base, is merged",
+                   answers="A warning and the card say so")
 def test_strangers_and_copies_are_told_by_the_merge_and_by_its_card(gpt2, tmp_path):
     base, tuned = gpt2
     order = torch.randperm(4 * WIDTH, generator=torch.Generator().manual_seed(0))
@@ -450,6 +463,7 @@ def with_head(state, labels, seed=5):
 @pytest.mark.parametrize("configs, told", [
     ([{"id2label": {"0": "good"}}, {"id2label": {"0": "spam"}}], True), ([{}, {}], True),
     ([{"id2label": {"0": "good"}}] * 2, False)], ids=["others", "unknown", "the same"])
+@pytest.mark.fault("weights", "Classifiers of different tasks are averaged", answers="A warning says so")
 def test_heads_that_are_averaged_though_tasks_may_differ_are_told(gpt2, tmp_path, recwarn, configs, told):
     base, tuned = gpt2
     start = in_folder(tmp_path / "start", with_head(base, 2))
@@ -481,6 +495,7 @@ def test_a_bare_base_and_classifiers_merge_as_the_message_says(gpt2, tmp_path):
     assert "'h.0.attn.bias', 'h.1.attn.bias' are no weights" in card and "'transformer.' before its keys" in card
 
 
+@pytest.mark.fault("written", "A head is left out of a merge", answers="Card and config say so")
 def test_the_config_claims_no_head_that_was_left_out(gpt2, tmp_path):
     base, tuned = gpt2
     config = {"model_type": "gpt2", "architectures": ["GPT2ForSequenceClassification"]}
@@ -608,6 +623,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("options, says", BAD.values(), ids=BAD.keys())
+@pytest.mark.fault("files", "An adapter is of a kind that is not plain LoRA, or is damaged",
+                   answers="It is refused, with the reason")
 def test_adapters_that_cannot_be_used_are_refused(tmp_path, options, says):
     with pytest.raises(CheckpointError, match=says) as raised:
         adapters.opened(adapter_folder(tmp_path / "lora", **options))
@@ -640,6 +657,7 @@ BASE = {"q.weight": torch.zeros(6, 4), "q.bias": torch.zeros(6), "embed.weight":
     (PAIR | {"q.lora_B.weight": torch.ones(6)}, {}, r"'base_model.model.q.lora_B.*' has shape \(6,\), .* no matrix"),
     (PAIR | {"q.lora_A.weight": torch.ones(0, 4)}, {}, r"lora_A.weight' has shape \(0, 4\), which is no matrix"),
     (PAIR | {"q.token_adapter.trainable_tokens_delta": torch.ones(1, 4)}, {}, "changes single tokens")])
+@pytest.mark.fault("files", "An adapter's config holds values that make no sense", answers="It is refused by field")
 def test_adapters_that_mean_something_else_or_nothing_are_refused(tmp_path, tensors, config, says):
     with pytest.raises(CheckpointError, match=says) as raised:
         adapters.opened(small_adapter(tmp_path / "lora", tensors, config))
@@ -757,6 +775,8 @@ def mixed_adapter(path, said, modules=("h.0.attn.c_attn", "h.0.attn.c_proj", "sc
 
 
 @pytest.mark.parametrize("said", [False, True])
+@pytest.mark.fault("files", "One adapter has matrices stored in two orientations",
+                   answers="Each is turned as its module needs")
 def test_conv1d_and_linear_in_one_adapter_are_turned_module_by_module(tmp_path, said):
     base, adapter = gpt2_with_score(tmp_path / "base"), mixed_adapter(tmp_path / "lora", said)
     adapted = adapters.Adapted(base, adapter)
@@ -812,6 +832,8 @@ def test_a_shape_that_contradicts_the_bias_is_refused(tmp_path):
     ("monteclora_config", {"num_samples": 8}, "is MonteCLoRA"), ("use_bdlora", {"nblocks": 2}, "is BD-LoRA"),
     ("arrow_config", {"top_k": 3}, "chooses among several"), ("trainable_token_indices", [3], "changes single tokens"),
     ("enable_lora", [True, False, True], "only some of the outputs")])
+@pytest.mark.fault("files", "An adapter's config has fields that change what it does (DoRA, replicated layers)",
+                   answers="It is refused by the field's name")
 def test_a_field_that_changes_the_product_is_refused_by_name(tmp_path, field, value, says):
     advice = re.escape(adapters.INSTEAD.get(field, "Let PEFT write the whole model by merge_and_unload."))
     with pytest.raises(CheckpointError, match=rf"{says}.*{field} in adapter_config.json\). {advice}$"):
@@ -821,6 +843,8 @@ def test_a_field_that_changes_the_product_is_refused_by_name(tmp_path, field, va
 
 @pytest.mark.parametrize("key", ["q.lora_diag", "q.lora_velora_embed", "q.lora_monteclora_sampler.expert_weights",
                                  "q.lora_A.bias", "q.lora_C.weight", "q.lora_B.weight_scale"])
+@pytest.mark.fault("files", "An adapter holds tensors of a kind that is not known (KaSA, VeLoRA)",
+                   answers="They are refused by name, and never left out")
 def test_a_part_that_is_not_understood_is_refused_by_name(tmp_path, key):
     with pytest.raises(CheckpointError, match=f"holds 'base_model.model.{key}'.*the library that made it") as raised:
         adapters.Adapted(BASE, adapters.opened(small_adapter(tmp_path / "lora", PAIR | {key: torch.ones(2)})))
@@ -858,6 +882,8 @@ def test_a_pattern_means_what_it_means_in_peft(pattern):
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$x", "(a|a)" * 60 + "x"])
+@pytest.mark.fault("files", "A pattern in an adapter's config would take forever",
+                   answers="It is refused after seconds")
 def test_a_pattern_that_would_hang_is_refused(tmp_path, monkeypatch, pattern):
     monkeypatch.setattr(patterns, "SECONDS", 0.5)
     tensors = {f"{'a' * 60}.{key}": tensor for key, tensor in PAIR.items()}
@@ -886,6 +912,7 @@ def test_without_a_second_process_a_pattern_is_refused_and_a_name_is_not(monkeyp
     ("models--openai-community--gpt2/snapshots/607a", "openai-community/gpt2", {}, ""),
     ("gpt2", "C:\\models\\gpt2", {}, ""), ("gpt2", ["gpt2"], {}, ""), ("gpt2", "meta/opt", {}, "meta/opt"),
     ("gpt2", "/home/me/opt", {}, "opt"), ("gpt2", "C:\\Users\\me\\opt\\", {}, "opt")])
+@pytest.mark.fault("files", "An adapter is put on another base than its own", answers="A warning and the card say so")
 def test_another_base_than_the_adapters_own_is_told(tmp_path, folder, named, config, told):
     base = in_folder(tmp_path / folder, BASE, {"model_type": "gpt2"} | config)
     adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"base_model_name_or_path": named}))
@@ -910,6 +937,7 @@ OF_VIT = {"attention.q_proj": "attention.attention.query", "attention.k_proj": "
 
 
 @pytest.mark.parametrize("prefix", ["vit.", ""])
+@pytest.mark.fault("files", "An adapter uses other names of the same modules", answers="They are found")
 def test_a_vits_modules_are_found_under_their_older_names(tmp_path, prefix):
     base = {f"{prefix}encoder.layer.{number}.{old}.weight": torch.zeros(6, 4) for number in (1, 11)
             for old in OF_VIT.values()}
@@ -1055,6 +1083,8 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("write", [written_totals, written_adapter])
+@pytest.mark.fault("full", "The disk is full when an example or a head is written again",
+                   answers="What was there stays as it was")
 def test_a_full_disk_leaves_what_was_there_as_it_was(gpt2, tmp_path, full_disk, write):
     base, tuned = gpt2
     before = contents(write(base, tuned[:2], tmp_path / "out"))
@@ -1255,6 +1285,7 @@ def test_folders_of_gpt2s_size_and_a_lora_of_it_go_through_part_3(tmp_path):
     torch.testing.assert_close(merged, expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.fault("pages", "Names are formulas for matplotlib", answers="They are drawn as they are written")
 def test_a_name_with_dollars_is_no_formula_in_a_picture(tmp_path):
     formula, price = r"x$\frac$", "from $5 to $9"
     key = f"h.0.{formula}.weight"

@@ -109,6 +109,7 @@ def test_a_phone_votes_in_the_unit_of_the_panel_and_what_it_sent_last_counts(vot
     assert vote.values == [0.0, 0.625] and str(vote.values[0]) == "0.0"
 
 
+@pytest.mark.fault("votes", "One phone sends a thousand votes", answers="One counts")
 def test_one_phone_that_sends_a_thousand_counts_once(vote):
     phone = Phone(vote)
     phone.asks()
@@ -274,6 +275,7 @@ def test_stop_ends_the_server_and_its_thread(asked):
     vote.stop()
 
 
+@pytest.mark.fault("votes", "The kernel ends while a class votes", answers="The server ends with it")
 def test_the_server_ends_with_its_process_and_says_nothing(start_python):
     process = start_python("""
         from tests.test_votes import a_panel
@@ -310,6 +312,8 @@ def test_nothing_is_served_unless_a_class_is_asked():
     ("name=1", 400, "one number and nothing else"), ("", 400, "one number"), ("45", 400, "no form"),
     ("value=\xff".encode("latin-1"), 400, "no form"), ("value=" + "1" * 400, 413, "longer than a number"),
     ("value=1" + "&x=1" * 9000, 413, "longer than a number")])
+@pytest.mark.fault("votes", "A phone sends no number, a script, or far too much",
+                   answers="It is refused with a sentence, and nothing is counted")
 def test_what_is_no_number_of_the_range_is_refused_with_a_sentence(vote, body, status, says):
     phone = Phone(vote)
     phone.asks()
@@ -328,6 +332,7 @@ def test_a_body_without_a_length_is_refused_once_it_is_too_long(vote):
 
 
 @pytest.mark.parametrize("length", [b"-8", b"\xb2", b"8\r\nContent-Length: 9", b"8, 8", b"9" * 30, b"10000000"])
+@pytest.mark.fault("votes", "A request lies about its length", answers="It is refused, and the server goes on")
 def test_an_odd_length_is_refused_and_nothing_fails(vote, length, caplog):
     phone = Phone(vote)
     phone.asks()
@@ -345,6 +350,7 @@ def test_an_odd_length_is_refused_and_nothing_fails(vote, length, caplog):
     ({"Content-Type": "text/plain"}, 415), ({"Content-Type": "application/json"}, 415),
     ({"Content-Type": "multipart/form-data; boundary=x"}, 415), ({"Cookie": ""}, 403), ({"Cookie": "phone=short"}, 403),
     ({"Cookie": "phone=" + "x" * 400}, 403)])
+@pytest.mark.fault("votes", "Another page, or a program without the cookie, sends a vote", answers="It is refused")
 def test_a_vote_from_another_page_in_another_form_or_without_a_cookie_is_refused(vote, headers, status):
     phone = Phone(vote)
     phone.asks()
@@ -353,6 +359,7 @@ def test_a_vote_from_another_page_in_another_form_or_without_a_cookie_is_refused
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:80"])
+@pytest.mark.fault("votes", "The server is asked under another name (DNS rebinding)", answers="It shows nothing")
 def test_under_another_name_the_page_shows_neither_the_question_nor_a_form(vote, host):
     phone = Phone(vote)
     for answer in (phone.asks(Host=host), phone.sends("value=1", Host=host)):
@@ -384,6 +391,8 @@ def test_the_path_cannot_be_guessed_and_is_another_every_time(asked):
     assert len(server._LETTERS) ** 12 >= 2 ** 60
 
 
+@pytest.mark.fault("votes", "One machine pretends to be many phones",
+                   answers="It is refused beyond the size of the class, and the teacher is told")
 def test_more_new_phones_than_a_class_has_are_refused_from_one_address_and_the_teacher_is_told(asked):
     panel, told = a_panel()
     vote = asked(panel, class_size=4)
@@ -497,6 +506,7 @@ def test_what_cannot_be_served_is_refused(arguments, says):
     assert not votes.vote._serving
 
 
+@pytest.mark.fault("votes", "The port is taken", answers="It is named, and a free one is used")
 def test_a_port_that_is_taken_is_named_and_a_free_one_is_used():
     with socket.create_server((HERE, 0)) as taken:
         port = taken.getsockname()[1]

@@ -165,6 +165,8 @@ def test_on_a_full_disk_trained_models_stay_in_memory(trained, monkeypatch):
 
 
 @pytest.mark.parametrize("what", ["folder", "fifo", "loop"])
+@pytest.mark.fault("stored", "A folder, a pipe or a link to itself lies in a model's place",
+                   answers="An error names it at once")
 def test_what_is_no_file_in_a_model_s_place_is_named_and_not_waited_for(trained, what):
     path = zoo.path_of(RECIPE)
     path.parent.mkdir(parents=True)
@@ -220,6 +222,8 @@ def test_where_one_of_several_diverges_its_error_is_raised_and_nothing_unsound_i
     x, y = torch.rand(512, 784), torch.zeros(512, dtype=torch.long)
     work = lambda: abreast.in_groups(lambda group, _: list(abreast.descend(group, [(x, y)] * 10**6, 0.1)), stack, 512)
     """], ids=["zoo", "abreast"])
+@pytest.mark.fault("killed", "Trainings side by side are interrupted",
+                   answers="All end within seconds, and nothing unsound is stored")
 def test_an_interrupt_ends_training_side_by_side_within_seconds(start_python, work):
     """Seconds of computing, of all threads together: on a busy machine the clock says nothing."""
     process = start_python("""
@@ -249,6 +253,8 @@ def test_an_interrupt_ends_training_side_by_side_within_seconds(start_python, wo
     assert float(seconds) < 5 and kept() == []
 
 
+@pytest.mark.fault("killed", "A training is interrupted",
+                   answers="It ends, nothing is stored, and the next call trains the same weights")
 def test_an_interrupt_in_a_training_keeps_nothing_and_the_next_one_is_right(start_python):
     process = start_python("""
     import threading
@@ -367,6 +373,8 @@ def get_from(content):
 
 @pytest.mark.parametrize("flip", [0x01, 0xFF])
 @pytest.mark.parametrize("i", range(POSITIONS))
+@pytest.mark.fault("stored", "A byte of a stored model is another one, anywhere in the file",
+                   answers="The damage is named, and the model is trained again")
 def test_a_flipped_byte_never_gives_wrong_weights(right, trained, i, flip):
     network, content = right
     content = bytearray(content)
@@ -392,6 +400,8 @@ def test_a_flipped_byte_in_any_weight_is_noticed(right):
 
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.1, 0.5, 0.9, 0.999])
+@pytest.mark.fault("stored", "A stored model is cut short",
+                   answers="The damage is named, and the model is trained again")
 def test_a_truncated_file_is_noticed_and_trained_again(right, trained, share):
     network, content = right
     found, noticed = get_from(content[:int(share * len(content))])
@@ -399,6 +409,8 @@ def test_a_truncated_file_is_noticed_and_trained_again(right, trained, share):
 
 
 @pytest.mark.parametrize("content", [b"not a model", b"\xff" * 1000, b"\0" * 1000])
+@pytest.mark.fault("stored", "Something else lies under a model's name",
+                   answers="The damage is named, and the model is trained again")
 def test_a_file_of_something_else_is_noticed_and_trained_again(right, trained, content):
     found, noticed = get_from(content)
     assert noticed and trained == [RECIPE] and same_weights(found, right[0])
@@ -417,6 +429,8 @@ def of_another_kind(state):
 
 
 @pytest.mark.parametrize("i", range(6))
+@pytest.mark.fault("stored", "A file has the right name and digest and other tensors, or values that are not finite",
+                   answers="The tensor is named, and the model is trained again")
 def test_a_file_with_other_tensors_than_the_recipe_s_network_has_is_damaged(right, trained, monkeypatch, i):
     problem, state = list(of_another_kind(right[0].state_dict()).items())[i]
     path = zoo.path_of(RECIPE)
@@ -472,6 +486,8 @@ def test_models_in_a_folder_that_may_not_be_looked_into_are_not_trained(right, t
     assert not trained
 
 
+@pytest.mark.fault("stored", "The model from which another is finetuned is damaged",
+                   answers="It is trained again, and then the other")
 def test_a_damaged_parent_is_trained_again_for_its_child(trained):
     zoo.get(RECIPE)
     zoo.path_of(RECIPE).write_bytes(b"damaged")
@@ -501,6 +517,8 @@ WRAPPED = """
 """
 
 
+@pytest.mark.fault("killed", "A process is killed while it trains",
+                   answers="No file is left, and the next call trains the same weights")
 def test_training_killed_half_way_leaves_no_model_and_the_next_get_works(start_python):
     process = start_python(WRAPPED + """
     def half(recipe, start, device, on_epoch):
@@ -519,6 +537,7 @@ def test_training_killed_half_way_leaves_no_model_and_the_next_get_works(start_p
     assert same_weights(zoo.get(RECIPE), train(RECIPE)) and kept() == [zoo.path_of(RECIPE).name]
 
 
+@pytest.mark.fault("killed", "Two processes want the same model at once", answers="It is trained once")
 def test_two_processes_train_one_model_once(start_together, quiet_store):
     start_together(WRAPPED, """
 def slow(*arguments, **keywords):

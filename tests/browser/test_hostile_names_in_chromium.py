@@ -43,6 +43,7 @@ def still(run):
     return notebooks.to_html(nbformat.v4.new_notebook(cells=cells))
 
 
+@pytest.mark.fault("pages", "The same names are shown by JupyterLab in Chromium", answers="No script runs")
 def test_no_name_from_a_file_or_a_path_runs_in_lab_in_an_exported_panel_or_in_a_still_page(
         lab_and_browser, page, tmp_path):
     address, seen = lab_and_browser[0], watched(page)
