@@ -28,6 +28,14 @@ def test_trials_are_told_in_two_sentences_that_fit_into_a_table():
         assert fits, text
 
 
+def test_reasons_name_no_folder_of_whoever_ran_the_tests(monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", "/home/me/store")
+    said = f"not in {reliability.ROOT}/data/cache, nor in /home/me/store: a|b\n"
+    assert reliability._without_paths(said) == "not in data/cache, nor in $WEIGHTSPACE_DATA: a b"
+    monkeypatch.delenv("WEIGHTSPACE_DATA")
+    assert reliability._without_paths("not in /home/me/store") == "not in /home/me/store"
+
+
 def test_every_part_of_the_page_has_trials():
     assert {trial.part for trial in TRIALS} == set(reliability.PARTS)
 

@@ -172,7 +172,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
         corpora.texts(path)
 
 
-@pytest.mark.fault("data", "A zip archive unpacks to far more than it says", answers="No more is unpacked than it says")
+@pytest.mark.fault("data", "A zip archive unpacks to far more than it says", answers="It is not read")
 def test_a_bomb_that_lies_about_its_size_gives_no_more_than_it_says(tmp_path):
     path = packed(tmp_path / "liar.zip", {"a.txt": bytes(5_000_000)})
     content = bytearray(path.read_bytes())

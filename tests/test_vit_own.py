@@ -912,7 +912,7 @@ def test_without_a_second_process_a_pattern_is_refused_and_a_name_is_not(monkeyp
     ("models--openai-community--gpt2/snapshots/607a", "openai-community/gpt2", {}, ""),
     ("gpt2", "C:\\models\\gpt2", {}, ""), ("gpt2", ["gpt2"], {}, ""), ("gpt2", "meta/opt", {}, "meta/opt"),
     ("gpt2", "/home/me/opt", {}, "opt"), ("gpt2", "C:\\Users\\me\\opt\\", {}, "opt")])
-@pytest.mark.fault("files", "An adapter is put on another base than its own", answers="A warning and the card say so")
+@pytest.mark.fault("files", "An adapter is put on another base than its own", answers="A note names both bases")
 def test_another_base_than_the_adapters_own_is_told(tmp_path, folder, named, config, told):
     base = in_folder(tmp_path / folder, BASE, {"model_type": "gpt2"} | config)
     adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"base_model_name_or_path": named}))
@@ -1083,7 +1083,7 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("write", [written_totals, written_adapter])
-@pytest.mark.fault("full", "The disk is full when an example or a head is written again",
+@pytest.mark.fault("full", "The disk is full when task vectors or an adapter are written again",
                    answers="What was there stays as it was")
 def test_a_full_disk_leaves_what_was_there_as_it_was(gpt2, tmp_path, full_disk, write):
     base, tuned = gpt2

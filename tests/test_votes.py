@@ -359,7 +359,8 @@ def test_a_vote_from_another_page_in_another_form_or_without_a_cookie_is_refused
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:80"])
-@pytest.mark.fault("votes", "The server is asked under another name (DNS rebinding)", answers="It shows nothing")
+@pytest.mark.fault("votes", "The server is asked under another name (DNS rebinding)",
+                   answers="It shows neither the question nor a form")
 def test_under_another_name_the_page_shows_neither_the_question_nor_a_form(vote, host):
     phone = Phone(vote)
     for answer in (phone.asks(Host=host), phone.sends("value=1", Host=host)):

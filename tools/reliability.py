@@ -7,6 +7,7 @@ import ast
 import collections
 import datetime
 import importlib.metadata
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,6 +126,13 @@ def _trial(decorator, file, test):
     return Trial(part, done, answers, file, test)
 
 
+def _without_paths(reason):
+    """A text for the page, in which the folders of whoever ran the tests have no place."""
+    for folder, word in ((os.environ.get("WEIGHTSPACE_DATA"), "$WEIGHTSPACE_DATA"), (str(ROOT), "")):
+        reason = reason.replace(f"{folder}/", f"{word}/".lstrip("/")).replace(folder, word) if folder else reason
+    return " ".join(reason.replace("|", " ").split())
+
+
 @dataclass
 class Results:
     """A plugin of pytest that remembers how every test ended, all its cases together.
@@ -142,7 +150,7 @@ class Results:
         name = report.nodeid.partition("[")[0]
         if report.outcome == "skipped":
             self.outcomes[name]["skipped"] += 1
-            self.reasons[name] = report.longrepr[2].removeprefix("Skipped: ") if report.longrepr else "it says not why"
+            self.reasons[name] = _without_paths(report.longrepr[2].removeprefix("Skipped: "))
         elif report.outcome == "failed" or report.when == "call":
             self.outcomes[name][report.outcome] += 1
 
@@ -187,9 +195,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run the tests and write the page; what pytest returns."""
     import pytest  # a learner has none
     found, results = trials(), Results()
+    ran = surroundings(found)  # before, since the code may change while it runs
     files = list(dict.fromkeys(str(ROOT / trial.file) for trial in found))
     code = pytest.main(["-m", MARKER, "-q", *arguments, *files], plugins=[results])
-    PAGE.write_text(page(found, results, surroundings(found)), encoding="utf-8")
+    PAGE.write_text(page(found, results, ran), encoding="utf-8")
     print(PAGE.relative_to(ROOT), "written")
     return int(code)
 
