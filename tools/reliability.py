@@ -55,7 +55,7 @@ These trials were made too, and the course has no answer to them, or a weak one.
   What comes is compared with a digest, which for SVHN is an MD5.
 * **A cell that replaces a function of the course changes what is measured.** What an answer to an exercise replaces is
   set back. What another cell replaces stays, and what is measured then is stored under the usual name. Restart the
-  kernel and delete `sweeps` in the data folder after such an experiment.
+  kernel after such an experiment, and delete what was stored meanwhile in `sweeps` and `zoo` of the data folder.
 * **A function that switches signals off is not stopped by the limit.** It has to set the handlers of the timers itself.
   An interrupt from JupyterLab ends it all the same, unless it switches that off too.
 * **A merge that needs more memory than there is ends in torch's own error**, or is ended by the system.
