@@ -26,7 +26,7 @@ HEADS = {
                   "# checked by its digest, and none is built here. Written by `make lock` from pyproject.toml.\n"
                   "--only-binary :all:\n",
     "tests.txt": "# What the tests and `make lint` need besides course.txt, site.txt, cluster.txt and hub.txt. Every\n"
-                 "# checked by its digest. Written by `make lock` from pyproject.toml.\n"
+                 "# file is checked by its digest. Written by `make lock` from pyproject.toml.\n"
                  "--only-binary :all:\n",
     "cluster.txt": "# What a cluster of many machines needs besides course.txt. Every file is checked by its digest.\n"
                    "# Written by `make lock` from pyproject.toml.\n"
