@@ -10,6 +10,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -115,7 +116,7 @@ def unflatten(vector: Tensor, like: State) -> State:
     Raises:
         ValueError: the vector's length is not that of `flatten(like)`, or a number does not fit its key's dtype.
     """
-    _check_kinds(1, like)
+    _check_kinds(1, like, summed=False)
     keys = _float_keys(like)
     sizes = [like[key].numel() for key in keys]
     if vector.shape != (sum(sizes),):
@@ -132,24 +133,37 @@ def check(*states: State) -> None:
     Raises:
         ValueError: they do not; the message names the key.
     """
-    first = states[0]
-    for number, state in enumerate(states, 1):
-        _check_kinds(number, state)
-    for number, state in enumerate(states, 1):
-        if different := first.keys() ^ state.keys():
+    sums(*states)
+
+
+def sums(*states: State, summed: bool = True) -> list[dict[str, float]]:
+    """`check`, which asks for every tensor once, since it may lie in a file: {key: the sum of its entries, 0 of a
+    counter} of every state dict. A sum that is finite has finite entries; another may come of large ones.
+
+    Args:
+        summed: False looks at no number, so that all sums are 0 and a NaN is not found.
+
+    Raises:
+        ValueError: as `check`.
+    """
+    seen = [_check_kinds(number, state, summed) for number, state in enumerate(states, 1)]
+    first = seen[0]
+    for number, (state, ours) in enumerate(zip(states, seen), 1):
+        if different := first.keys() ^ ours.keys():
             raise ValueError(f"state dict {number} has other keys than the first: {', '.join(sorted(different)[:5])}. "
                              "Both must come from one architecture.")
-        for key, tensor in state.items():
-            if tensor.shape != first[key].shape:
-                raise ValueError(f"{key!r} has shape {tuple(tensor.shape)} in state dict {number} and "
+        for key, (shape, dtype, total) in ours.items():
+            if shape != first[key].shape:
+                raise ValueError(f"{key!r} has shape {tuple(shape)} in state dict {number} and "
                                  f"{tuple(first[key].shape)} in the first. Both must come from one architecture.")
-            if tensor.dtype != first[key].dtype:
-                raise ValueError(f"{key!r} is {tensor.dtype} in state dict {number} and {first[key].dtype} in the "
+            if dtype != first[key].dtype:
+                raise ValueError(f"{key!r} is {dtype} in state dict {number} and {first[key].dtype} in the "
                                  "first. Convert one of them with .to(…).")
             # the sum is ten times as fast, but inf − inf is NaN too
-            if tensor.is_floating_point() and tensor.sum().isnan() and tensor.isnan().any():
+            if math.isnan(total) and state[key].isnan().any():
                 raise ValueError(f"{key!r} of state dict {number} holds NaN: that model's training diverged. Train it "
                                  "again with a lower learning rate.")
+    return [{key: one.total for key, one in ours.items()} for ours in seen]
 
 
 def must_fit(key: str, result: Tensor, *given: Tensor) -> Tensor:
@@ -174,16 +188,29 @@ def _finite_tensor(tensor):
     return math.isfinite(tensor.sum().item()) or all(math.isfinite(extreme.item()) for extreme in tensor.aminmax())
 
 
-def _check_kinds(number, state):
+class _Seen(NamedTuple):
+    """What is kept of a tensor that was looked at once."""
+    shape: torch.Size
+    dtype: torch.dtype
+    total: float
+
+
+def _check_kinds(number, state, summed=True):
+    """{key: `_Seen`}, where all of them are weights or counters."""
     if not isinstance(state, Mapping) or not all(isinstance(key, str) for key in state):
         raise ValueError(f"state dict {number} must be a dict of tensors, not {type(state).__name__}. "
                          "For a network, give network.state_dict().")
-    others = [key for key, value in state.items() if not _is_weight(value)]
-    for key in others:
-        _check_counter(f"{key!r} of state dict {number}", key, state[key], state)
-    if len(others) == len(state):
+    seen, weights = {}, 0
+    for key, value in state.items():
+        if is_weight := _is_weight(value):
+            weights += 1
+        else:
+            _check_counter(f"{key!r} of state dict {number}", key, value, state)
+        seen[key] = _Seen(value.shape, value.dtype, value.detach().sum().item() if is_weight and summed else 0.0)
+    if not weights:
         raise ValueError(f"state dict {number} holds no weights: none of its {len(state)} tensors is floating-point. "
                          "Was the right file loaded?")
+    return seen
 
 
 def _is_weight(value):

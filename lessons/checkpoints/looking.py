@@ -19,6 +19,9 @@ from lessons.checkpoints.together import UNRELATED, finite_task_vectors, togethe
 from lessons.merging.states import wide
 from toy_models.weights import State
 
+SOME = 4096  # entries of a tensor by which two task vectors are told apart at a glance
+FAR = 0.5  # ‖τ‖²/‖θ₀‖² up to which the cosine of θ₀ + τ and θ₀ is √½ at least, well above `UNRELATED`
+
 
 def is_matrix(shape: Sequence[int]) -> bool:
     """Whether a tensor of that shape is decomposed: two dimensions or more, neither side 1 when it is read as (out,
@@ -156,13 +159,40 @@ def strange(start: State, tuned: Sequence[State], names: Sequence[str]) -> list[
     """
     inner, turn = np.zeros((len(tuned), len(tuned))), np.zeros((len(tuned), 3))
     with torch.no_grad():
-        for key in start:
-            if DTYPES[entry_of(start, key).dtype].is_floating_point:
-                stack = finite_task_vectors(key, start, tuned)
-                inner += vectors.inner_products(stack).numpy()
-                if stack.ndim > 2:
-                    turn += _turn(wide(start[key]), stack)
+        keys = [key for key in start if DTYPES[entry_of(start, key).dtype].is_floating_point]
+        if _plainly_related(start, tuned, keys):
+            return []
+        for key in keys:
+            stack = finite_task_vectors(key, start, tuned)
+            inner += vectors.inner_products(stack).numpy()
+            if stack.ndim > 2:
+                turn += _turn(wide(start[key]), stack)
     return _strange(names, [name_of(state) for state in tuned], _parent(turn), inner)
+
+
+def _plainly_related(start, tuned, keys):
+    """Whether a quick look is enough to know that `_strange` would find nothing: with room to spare for the rounding of
+    float32 each task vector is there, is so much shorter than θ₀ that it cannot turn it far, and differs from each
+    other one in a few entries of every tensor. Where one is NaN or infinite, so is its length, and it is not enough.
+    """
+    lengths, lengths_of_matrices, apart = np.zeros(len(tuned)), np.zeros(1 + len(tuned)), 0.0
+    for key in keys:
+        origin = wide(start[key]).flatten()
+        rows, some = [origin.dot(origin).item()], []
+        for state in tuned:
+            vector = wide(state[key]).flatten() - origin
+            rows.append(vector.dot(vector).item())
+            some.append(vector[:SOME])
+        lengths += rows[1:]
+        if len(entry_of(start, key).shape) > 1:
+            lengths_of_matrices += rows
+        some = torch.stack(some).double()
+        apart = apart + (some[:, None] - some).square().sum(-1).numpy()
+    origin, *moved = lengths_of_matrices
+    np.fill_diagonal(apart, np.inf)
+    # the sine of the angle between θ₀ and θ₀ + τ is at most ‖τ‖/‖θ₀‖; squares below 1e-38 are lost
+    return bool(np.isfinite(lengths).all() and lengths.min() > 1e-20 and origin > 1e-20
+                and max(moved) < FAR * origin and (apart > 1e-6 * lengths[:, None]).all())
 
 
 def _trained_on(base):

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from jaxtyping import UInt8
+
 from data import store
 
 LARGEST_HEADER = 100_000_000  # bytes; the safetensors library allows no more either
@@ -237,9 +240,9 @@ def _identity(status):
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def read(path: str | os.PathLike, start: int, size: int, known: Identity) -> bytearray:
-    """A part of a file that is still the file that it was. It is read and not mapped, because a mapped file that is
-    cut short kills the process.
+def read(path: str | os.PathLike, start: int, size: int, known: Identity) -> UInt8[np.ndarray, " size"]:
+    """A part of a file that is still the file that it was, byte by byte. It is read and not mapped, because a mapped
+    file that is cut short kills the process.
 
     Args:
         start: where the part begins, in bytes.
@@ -250,7 +253,7 @@ def read(path: str | os.PathLike, start: int, size: int, known: Identity) -> byt
         CheckpointError: the file was written, cut short, replaced or deleted since. Names it.
     """
     _check_unchanged(path, _status(path), known)
-    content = bytearray(size)
+    content = np.empty(size, np.uint8)  # a bytearray would be filled with zeros first, at a third of the speed
     try:
         with open(path, "rb", buffering=0) as file:
             file.seek(start)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, no_type_check
 
 import torch
 
-from lessons.merging.states import check_states, on_demand
+from lessons.merging.states import check_states, checked_by_result, on_demand
 from lessons.merging.storage import PerTask
 from toy_models.weights import State
 
@@ -200,12 +200,14 @@ def merge_on_demand(method: str, base: State, finetuned: Sequence[State], **para
 
 
 def method(title: str, *, source: str, needs: Sequence[Needs], drops: str, combines: str, short: str = "",
-           models: int | None = None):
+           models: int | None = None, shows: bool = False):
     """Register a function (base, finetuned, *, parameters) as a merging method, and make it check what it is given.
 
     Args:
         title, source, needs, drops, combines, models: as in `Method`.
         short: as in `Method`; left out, it is the title.
+        shows: whether a NaN or infinite entry of any finetuned model makes one of the result, whatever the parameters
+            are.
     """
     def register(function):
         texts = _argument_texts(function)
@@ -219,6 +221,8 @@ def method(title: str, *, source: str, needs: Sequence[Needs], drops: str, combi
         @torch.no_grad()
         def checked(base, finetuned, **given):
             entry.check(given)
+            if shows:
+                return checked_by_result(base, finetuned, lambda: function(base, finetuned, **given))
             check_states(base, finetuned)
             if models is not None and len(finetuned) != models:
                 raise ValueError(f"{entry.name} merges {models} finetuned models, not {len(finetuned)}")

@@ -6,6 +6,7 @@ and a result can be written as it is made (`on_demand`).
 """
 import contextlib
 import contextvars
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import no_type_check
@@ -18,6 +19,7 @@ from torch import Tensor
 from toy_models import weights
 from toy_models.weights import State
 
+WIDE = (torch.float32, torch.float64)  # what is computed in
 PIECE = 1 << 15  # entries: with eight tasks in float32, 1 MB
 
 
@@ -62,18 +64,42 @@ def check_states(base: State, finetuned: Sequence[State]) -> None:
             weights or no weights at all, keys, shapes or dtypes differ from those of `base`, or a weight is NaN or
             infinite. The message counts `base` as state dict 1 and names the key.
     """
+    _check_list(finetuned)
+    states = (base, *finetuned)
+    for number, (state, totals) in enumerate(zip(states, weights.sums(*states)), 1):
+        for key, total in totals.items():
+            if not math.isfinite(total) and state[key].isinf().any():  # the sum is the quick look
+                raise ValueError(f"{key!r} of state dict {number} holds an infinite weight: that model's training "
+                                 "diverged. Train it again with a lower learning rate.")
+
+
+def _check_list(finetuned):
     if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
         raise ValueError(f"finetuned must be a list of state dicts, one a task, not {type(finetuned).__name__}")
     if not finetuned:
         raise ValueError("there is nothing to merge: finetuned holds no state dict, give at least one")
-    weights.check(base, *finetuned)
-    for number, state in enumerate((base, *finetuned), 1):
-        for key, tensor in state.items():
-            if not tensor.is_floating_point() or tensor.sum().isfinite():  # the sum is the quick look
-                continue
-            if tensor.isinf().any():
-                raise ValueError(f"{key!r} of state dict {number} holds an infinite weight: that model's training "
-                                 "diverged. Train it again with a lower learning rate.")
+
+
+@no_type_check
+def checked_by_result(base: State, finetuned: Sequence[State], function: Callable[[], State]) -> State:
+    """function(), refused as `check_states` does, for a method of whose models each entry is in the result: a NaN or
+    infinite one shows there, where `by_tensor` looks for it anyway, and the numbers of all models are read once. Inside
+    `on_demand` there is no result yet, so all is looked at first.
+    """
+    if _ON_DEMAND.get():
+        check_states(base, finetuned)
+        return function()
+    _check_list(finetuned)
+    weights.sums(base, *finetuned, summed=False)
+    (totals,) = weights.sums(base)  # of which the average uses nothing
+    if not all(map(math.isfinite, totals.values())):
+        check_states(base, finetuned)
+    try:
+        return function()
+    except ValueError as error:
+        found = error
+    check_states(base, finetuned)
+    raise found
 
 
 def wide(tensor: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -142,10 +168,12 @@ def by_entry(base: State, finetuned: Sequence[State], function: Callable[[Tensor
         origin = base[key].detach().flatten()
         tuned = [state[key].detach().flatten() for state in finetuned]
         result = torch.empty_like(origin)
-        for start in range(0, len(origin), PIECE):
-            piece = slice(start, start + PIECE)
-            pieces = torch.stack([wide(tensor[piece]) for tensor in tuned])
-            result[piece] = function(wide(origin[piece]).clone(), pieces)
+        if not len(result):
+            return result.view(base[key].shape)
+        for into, piece, *pieces in zip(*(tensor.split(PIECE) for tensor in (result, origin, *tuned))):
+            if piece.dtype not in WIDE:
+                piece, *pieces = map(wide, (piece, *pieces))
+            into.copy_(function(piece.clone(), torch.stack(pieces)))
         return result.view(base[key].shape)
     return by_tensor(base, whole)
 
