@@ -40,7 +40,7 @@ make slides       run the lessons and write slides to build/slides
 make handouts     run the lessons and write a page of paper for each to build/handouts
 make questions    write the self-tests for Moodle and Anki to build/questions
 make reliability  break the course on purpose, and write docs/reliability.md from what it answers
-make bench        how fast this machine is
+make bench        how fast this machine is, and which goals are kept
 make screenshots  take the pictures of the gallery again
 make lock         choose the versions in lock/ (needs uv; UPGRADE=--upgrade takes the newest)
 make clean        delete what builds and tests leave

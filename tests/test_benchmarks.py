@@ -3,7 +3,7 @@ import pytest
 
 from lessons.checkpoints.towers import Tower
 from tools.bench import __main__ as benchmarks
-from tools.bench import checkpoints, clip_device
+from tools.bench import checkpoints, clip_device, goals
 
 
 @pytest.fixture
@@ -59,3 +59,28 @@ def test_every_step_of_clips_path_is_timed_on_a_device(capsys, one_thread):
     assert "fails on" not in said and "one model on all tasks, bfloat16" in said
     assert all(f"{title}, on the device" in said for title in ("Average", "TIES", "TSV-M", "CART"))
     assert "linearity, one pair" in said and "AdaMerging, 1 steps" in said
+
+
+def test_the_table_says_what_is_kept_what_is_missed_and_what_was_not_measured():
+    slow = goals.Figure([2.0, 3.0, 1.0], [4.0, 4.0, 4.0], "mergekit", "ours 2.00 s")
+    text = goals.table({"average": slow, "ties": goals.Figure([0.2]), "dare": goals.Figure(said="not installed")})
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in text.splitlines() if line.startswith("| ")}
+    assert {goal.what for goal in goals.GOALS.values()} <= rows.keys()
+    average = rows["average, in memory"]
+    assert "mergekit | 2.00× (1.00 to 3.00) | ≤ 1.1× | 4.00× (4.00 to 4.00) | missed" in average
+    assert "kept" in rows["TIES, in memory"] and "not installed" in rows["DARE, in memory"]
+    assert "chapters was not run" in rows["main line in quick with nothing kept"]
+    assert "685c6b7" in rows["test suite"]
+    assert "Missed: average, in memory" in text and "Missed: TIES" not in text
+
+
+def test_pairs_take_turns_and_divide_by_the_fastest():
+    order = []
+
+    def taking(name, seconds):
+        return lambda: order.append(name) or (seconds, 2 * seconds)
+
+    figure = goals.pairs(taking("ours", 1.0), {"slow": taking("slow", 8.0), "quick": taking("quick", 4.0)}, 2)
+    assert figure.peer == "quick" and figure.values == [0.25, 0.25] == figure.clock
+    assert order[:3] == order[5:2:-1] and order.count("ours") == 3
+    assert goals.pairs(taking("ours", 1.0), {}).said == "not installed"

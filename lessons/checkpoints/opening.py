@@ -290,7 +290,7 @@ def sha256(path: str | os.PathLike, known: Identity | None = None) -> str:
     return _sha256(os.fspath(path), _identity(status))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _sha256(path, known):  # the identity is the cache's key: a file that changed is read again
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -111,10 +111,10 @@ def random(drop_rate: float, rescale: str, seed: int, spread: float = 0.0) -> Dr
                 piece = vector.view(-1)[start:start + PIECE]
                 rate = drop_rate if rates is None else rates.view(-1)[start:start + PIECE].cpu()
                 piece *= (torch.rand(len(piece), generator=generator) >= rate).to(piece.device)
+                if rescale == "rate" and rates is None and drop_rate < 1:
+                    piece /= 1 - drop_rate
             if rescale == "rate" and rates is not None:
                 vector /= torch.where(rates < 1, 1 - rates, 1)
-            elif rescale == "rate" and drop_rate < 1:
-                vector /= 1 - drop_rate
             elif rescale == "norm" and (after := vector.abs().sum()) > 0:
                 vector *= before / after
         return stack

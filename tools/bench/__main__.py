@@ -13,39 +13,30 @@ import torch
 
 import data
 from lessons.averaging.experiment import speed_of_sharing
+from lessons.kit import chapters as course
 from lessons.kit.notebooks import CHAPTERS, budget, execute
 from lessons.pretraining.algorithms import matching as permutations
 from lessons.task_arithmetic import panels as arithmetic_panels
 from lessons.task_arithmetic.experiment import mlp as arithmetic
 from tools import lab
 from tools.bench.checkpoints import checkpoints
-from tools.bench.epoch import BATCH, WIDTHS, epoch_seconds, mlp_epoch_seconds
+from tools.bench.epoch import BATCH, OPERATIONS, WIDTHS, epoch_seconds, mlp_epoch_seconds, own_product_rate
+from tools.bench.goals import Figure, table
 from tools.bench.merging import merging
+from tools.bench.promised import goals
 from tools.bench.views import READY, TOLD, compressed, keys, views
 from toy_models import MLP, ResNet18
 from toy_models import training as training_rules
 
 LONG = 900  # MLP epochs: ten minutes on two AVX2 cores
+MAIN_LINE = [chapter.notebook for chapter in course.CHAPTERS if not chapter.deeper]
 KINDS = {"chapter 1's MLP": WIDTHS, "400 wide": (784, 400, 10), "spirals": (2, 32, 32, 2)}
-
-
-def own_product_rate(dtype, repeats: int = 300) -> float:
-    """Floating-point operations a second of the MLP's own largest product, a batch of 64 with its first layer."""
-    x = torch.rand(BATCH, WIDTHS[0], dtype=dtype)
-    weight = torch.rand(WIDTHS[1], WIDTHS[0], dtype=dtype)
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        x @ weight.t()
-        times.append(time.perf_counter() - start)
-    return 2 * BATCH * WIDTHS[0] * WIDTHS[1] / statistics.median(times)
 
 
 @training_rules.one_thread()
 def training() -> None:
     """An epoch against its arithmetic, against autograd, and against float32."""
     other = MLP(WIDTHS).double()
-    operations = 6 * sum(parameter.numel() for parameter in other.parameters()) * 60_000
     own = own_product_rate(torch.float64)
     by_hand = mlp_epoch_seconds()
     optimiser = torch.optim.SGD(other.parameters(), lr=0.1)
@@ -56,9 +47,9 @@ def training() -> None:
         optimiser.step()
 
     by_autograd = epoch_seconds(autograd)
-    print(f"MLP epoch, batch 64, float64: {by_hand:.2f} s. Arithmetic ({operations / 1e9:.0f} GFLOP): "
-          f"{operations / own:.2f} s at the rate of its own batch product ({own / 1e9:.0f} GFLOP/s), "
-          f"ratio {by_hand * own / operations:.2f}")
+    print(f"MLP epoch, batch 64, float64: {by_hand:.2f} s. Arithmetic ({OPERATIONS / 1e9:.0f} GFLOP): "
+          f"{OPERATIONS / own:.2f} s at the rate of its own batch product ({own / 1e9:.0f} GFLOP/s), "
+          f"ratio {by_hand * own / OPERATIONS:.2f}")
     print(f"the same with autograd and torch.optim.SGD: {by_autograd:.2f} s, {by_autograd / by_hand:.1f} times as long")
     for name, widths in KINDS.items():
         single, double = (_steps_of(MLP(widths).to(dtype)) for dtype in (torch.float32, torch.float64))
@@ -158,13 +149,14 @@ def matching() -> None:
     print(f"weight matching, 3×512 MLP, one run: {', '.join(said)}")
 
 
-def chapters() -> None:
+def chapters() -> dict[str, Figure]:
     """Every chapter from nothing and again, quick and full, on the data that are here; those whose full takes more than
     ten minutes in quick alone.
 
     Beside the seconds stands how many epochs of chapter 1's MLP would have fitted in: that number travels from machine
     to machine.
     """
+    again, nothing = [], 0.0
     official = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
     for profile in ("quick", "full"):
         told = 0
@@ -176,23 +168,30 @@ def chapters() -> None:
                     if files.exists():
                         (Path(folder) / files.name).symlink_to(files.resolve())
                 os.environ["WEIGHTSPACE_DATA"] = folder
-                told += _open_twice(chapter, profile, Path(folder))
+                size, epochs, seconds = _open_twice(chapter, profile, Path(folder))
+            told += size
+            if profile == "quick" and chapter in MAIN_LINE:
+                nothing += epochs
+                again.append(seconds)
         print(f"{profile}, all of these: the page is told {told / 1e6:.1f} MB, compressed (goal: {TOLD:g} MB)")
+    return {"second": Figure([max(again)], said=f"{len(again)} lessons, {min(again):.1f} to {max(again):.1f} s"),
+            "nothing": Figure([nothing], said=f"{len(again)} lessons together")}
 
 
 def _open_twice(chapter, profile, folder):
-    epoch = mlp_epoch_seconds()
+    """(bytes that the page is told, epochs of the first opening, seconds of the second)."""
+    epoch, took = mlp_epoch_seconds(), []
     for turn in ("nothing kept", "second opening"):
         start = time.perf_counter()
         notebook = execute(chapter, folder / chapter.name, profile=profile)
-        seconds = time.perf_counter() - start
+        took.append(seconds := time.perf_counter() - start)
         ran = [cell for cell in notebook.cells if cell.cell_type == "code" and "papermill" in cell.metadata]
         cells = sum(cell.metadata.papermill.duration or 0 for cell in ran)
         print(f"{chapter.stem}, {profile}, {turn}: {seconds:.1f} s in all, {cells:.1f} s in its cells, "
               f"{seconds / epoch:.0f} epochs of {epoch:.2f} s", flush=True)
     sizes = _sizes(notebook)
     print(f"{chapter.stem}, {profile}: the page is told {sum(sizes) / 1024:.0f} kB, compressed, of {len(sizes)} views")
-    return sum(sizes)
+    return sum(sizes), took[0] / epoch, took[1]
 
 
 def _sizes(notebook):
@@ -226,7 +225,7 @@ def _spread(times):
     return f"{statistics.median(times):.0f} ms (90th percentile {lab.percentile_90(times):.0f} ms)"
 
 
-_IN_ORDER = (training, turning, resnets, averaging, task_arithmetic, matching, merging, checkpoints, views, chapters,
+_IN_ORDER = (goals, training, turning, resnets, averaging, task_arithmetic, matching, merging, checkpoints, views, chapters,
              sliders)
 PARTS = {part.__name__: part for part in _IN_ORDER}
 
@@ -241,10 +240,13 @@ def main(arguments=None) -> int:
     if unknown := [name for name in wanted if name not in PARTS]:
         parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     root = str(data.store.root())
+    figures: dict[str, Figure] = {}
     for name, part in PARTS.items():
         if name in wanted or not wanted:
-            part()
+            figures |= part() or {}
             os.environ["WEIGHTSPACE_DATA"] = root
+    if figures:
+        print(f"\n{table(figures)}")
     return 0
 
 

@@ -83,8 +83,9 @@ def write(folder: Path, tower: Tower) -> None:
                   folder / str(number) / "model.safetensors")
 
 
-def measured(name: str, folder: Path) -> tuple[float, int]:
-    """(seconds, bytes of private memory at most beyond those at the start) of a merge to a file, or of a look."""
+def measured(name: str, folder: Path, shard: str | None = None) -> tuple[float, int]:
+    """(seconds, bytes of private memory at most beyond those at the start) of a merge to a file, to shards where their
+    size is given, or of a look."""
     def private():
         if not STATUS.exists():  # not on Linux: memory is not measured
             return 0
@@ -105,7 +106,7 @@ def measured(name: str, folder: Path) -> tuple[float, int]:
     if name == "look":
         looking.look(base, tuned, progress=False)
     else:
-        writing.merge(folder / f"merged by {name}", name, base, tuned[:methods()[name].models])
+        writing.merge(folder / f"merged by {name}", name, base, tuned[:methods()[name].models], shard_size=shard)
     seconds = time.perf_counter() - start
     done.set()
     watcher.join()
@@ -113,4 +114,4 @@ def measured(name: str, folder: Path) -> tuple[float, int]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(sys.argv[1], Path(sys.argv[2]))))
+    print(json.dumps(measured(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])))

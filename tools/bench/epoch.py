@@ -1,4 +1,5 @@
 """The unit of the chapters' budgets: one epoch of chapter 1's MLP, on this machine and in this minute."""
+import statistics
 import time
 
 import torch
@@ -6,6 +7,7 @@ import torch
 from toy_models import MLP, training
 
 WIDTHS, BATCH = (784, 100, 100, 100, 10), 64
+OPERATIONS = 6 * sum((1 + inputs) * outputs for inputs, outputs in zip(WIDTHS, WIDTHS[1:])) * 60_000  # of an epoch
 
 
 def epoch_seconds(step, inputs: int = WIDTHS[0], outputs: int = WIDTHS[-1], samples: int = 60_000) -> float:
@@ -26,3 +28,15 @@ def mlp_epoch_seconds(samples: int = 60_000) -> float:
     network = MLP(WIDTHS).double()
     with training.one_thread():
         return epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1), samples=samples) * 60_000 / samples
+
+
+def own_product_rate(dtype, repeats: int = 300) -> float:
+    """Floating-point operations a second of the MLP's own largest product, a batch of 64 with its first layer."""
+    x = torch.rand(BATCH, WIDTHS[0], dtype=dtype)
+    weight = torch.rand(WIDTHS[1], WIDTHS[0], dtype=dtype)
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        x @ weight.t()
+        times.append(time.perf_counter() - start)
+    return 2 * BATCH * WIDTHS[0] * WIDTHS[1] / statistics.median(times)
