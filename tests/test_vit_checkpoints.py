@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 
 from data import store
 from lessons.checkpoints import __main__ as command
-from lessons.checkpoints import adapters, fetching, folders, known, naming, opening, together, tokens
+from lessons.checkpoints import adapters, fetching, folders, known, looking, naming, opening, together, tokens
 from lessons.checkpoints.opening import CheckpointError
 from lessons.checkpoints.towers import NAMED, Tower
 
@@ -1024,3 +1024,23 @@ def test_the_command_lists_and_fetches(hub, monkeypatch, capsys):
     assert command.main(["fetch", "b32"]) == 1
     said = capsys.readouterr()
     assert "clip/model.safetensors: pinned" in said.out and "other/model.safetensors: what came from" in said.err
+
+
+@pytest.mark.parametrize("change", [
+    lambda base, tuned: None,
+    lambda base, tuned: tuned[1].update(tuned[0]),
+    lambda base, tuned: tuned[1].update({key: tensor * (1 + 1e-7) for key, tensor in tuned[0].items()}),
+    lambda base, tuned: tuned[0].update(base),
+    lambda base, tuned: tuned[0].update({key: -tensor for key, tensor in base.items()}),
+    lambda base, tuned: tuned[0].update({key: 1e-30 * tensor for key, tensor in base.items()}),
+    lambda base, tuned: tuned[0].update({key: 1e25 * tensor for key, tensor in base.items()}),
+])
+def test_a_quick_look_finds_as_many_strangers_as_a_close_one(change, monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    base = {"a.weight": torch.randn(30, 200, generator=generator), "a.bias": torch.randn(30, generator=generator)}
+    tuned = [{key: tensor + 0.01 * torch.randn(tensor.shape, generator=generator) for key, tensor in base.items()}
+             for _ in range(2)]
+    change(base, tuned)
+    quick = looking.strange(base, tuned, ["one", "two"])
+    monkeypatch.setattr(looking, "_plainly_related", lambda *given: False)
+    assert quick == looking.strange(base, tuned, ["one", "two"])

@@ -175,19 +175,20 @@ def _plainly_related(start, tuned, keys):
     float32 each task vector is there, is so much shorter than θ₀ that it cannot turn it far, and differs from each
     other one in a few entries of every tensor. Where one is NaN or infinite, so is its length, and it is not enough.
     """
-    lengths, lengths_of_matrices, apart = np.zeros(len(tuned)), np.zeros(1 + len(tuned)), 0.0
+    tasks = len(tuned)
+    lengths, lengths_of_matrices, apart = np.zeros(tasks), np.zeros(1 + tasks), np.zeros((tasks, tasks))
     for key in keys:
         origin = wide(start[key]).flatten()
         rows, some = [origin.dot(origin).item()], []
         for state in tuned:
             vector = wide(state[key]).flatten() - origin
             rows.append(vector.dot(vector).item())
-            some.append(vector[:SOME])
+            some.append(vector[:SOME].clone())  # a view would keep all of it
         lengths += rows[1:]
         if len(entry_of(start, key).shape) > 1:
             lengths_of_matrices += rows
         some = torch.stack(some).double()
-        apart = apart + (some[:, None] - some).square().sum(-1).numpy()
+        apart += (some[:, None] - some).square().sum(-1).cpu().numpy()
     origin, *moved = lengths_of_matrices
     np.fill_diagonal(apart, np.inf)
     # the sine of the angle between θ₀ and θ₀ + τ is at most ‖τ‖/‖θ₀‖; squares below 1e-38 are lost

@@ -225,8 +225,8 @@ def _spread(times):
     return f"{statistics.median(times):.0f} ms (90th percentile {lab.percentile_90(times):.0f} ms)"
 
 
-_IN_ORDER = (goals, training, turning, resnets, averaging, task_arithmetic, matching, merging, checkpoints, views, chapters,
-             sliders)
+_IN_ORDER = (goals, training, turning, resnets, averaging, task_arithmetic, matching, merging, checkpoints, views,
+             chapters, sliders)
 PARTS = {part.__name__: part for part in _IN_ORDER}
 
 
