@@ -176,7 +176,7 @@ def _plainly_related(start, tuned, keys):
     other one in a few entries of every tensor. Where one is NaN or infinite, so is its length, and it is not enough.
     """
     tasks = len(tuned)
-    lengths, lengths_of_matrices, apart = np.zeros(tasks), np.zeros(1 + tasks), np.zeros((tasks, tasks))
+    lengths, lengths_of_matrices, squared_distances = np.zeros(tasks), np.zeros(1 + tasks), np.zeros((tasks, tasks))
     for key in keys:
         origin = wide(start[key]).flatten()
         rows, some = [origin.dot(origin).item()], []
@@ -188,12 +188,12 @@ def _plainly_related(start, tuned, keys):
         if len(entry_of(start, key).shape) > 1:
             lengths_of_matrices += rows
         some = torch.stack(some).double()
-        apart += (some[:, None] - some).square().sum(-1).cpu().numpy()
+        squared_distances += (some[:, None] - some).square().sum(-1).cpu().numpy()
     origin, *moved = lengths_of_matrices
-    np.fill_diagonal(apart, np.inf)
+    np.fill_diagonal(squared_distances, np.inf)
     # the sine of the angle between θ₀ and θ₀ + τ is at most ‖τ‖/‖θ₀‖; squares below 1e-38 are lost
     return bool(np.isfinite(lengths).all() and lengths.min() > 1e-20 and origin > 1e-20
-                and max(moved) < FAR * origin and (apart > 1e-6 * lengths[:, None]).all())
+                and max(moved) < FAR * origin and (squared_distances > 1e-6 * lengths[:, None]).all())
 
 
 def _trained_on(base):

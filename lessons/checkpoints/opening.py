@@ -257,7 +257,7 @@ def read(path: str | os.PathLike, start: int, size: int, known: Identity) -> UIn
     try:
         with open(path, "rb", buffering=0) as file:
             file.seek(start)
-            done, view = 0, memoryview(content)
+            done, view = 0, memoryview(content)  # type: ignore[arg-type]
             while done < size and (count := file.readinto(view[done:])):
                 done += count
             _check_unchanged(path, os.fstat(file.fileno()), known)
@@ -290,7 +290,7 @@ def sha256(path: str | os.PathLike, known: Identity | None = None) -> str:
     return _sha256(os.fspath(path), _identity(status))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _sha256(path, known):  # the identity is the cache's key: a file that changed is read again
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

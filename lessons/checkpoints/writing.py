@@ -11,7 +11,6 @@ import re
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import numpy as np
@@ -127,8 +126,7 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
     for doubt in doubts:
         warnings.warn(doubt, StrangeModels, stacklevel=3)
     with _whole(folder) as part:
-        with _digested((base, *finetuned)):
-            _write(part, merged, files, method, progress)
+        _write(part, merged, files, method, progress)
         _write_config(part, base, entries)
         copies = _copied(part, beside)
         settings = parameters | {f"weight of {name}": weight for name, weight in zip(names, weights or ())}
@@ -249,20 +247,6 @@ def _check_room(folder, needed):
     if needed > free:
         raise store.StoreError(f"{there} has no room for the merged model: {needed:,} bytes are needed, {free:,} are "
                                "free. Choose a folder on a larger disk.")
-
-
-@contextlib.contextmanager
-def _digested(states):
-    """A block during which another thread reads the models' files for their digests, which `sha256` remembers. Where
-    one cannot be had, whoever asks for it is told why.
-    """
-    pool = ThreadPoolExecutor(1, "digests")
-    asked = [pool.submit(sources, state) for state in states]
-    try:
-        yield
-        wait(asked)
-    finally:  # after an error nobody asks for the rest
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _write(part, merged, files, method, progress):

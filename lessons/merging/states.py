@@ -97,9 +97,9 @@ def checked_by_result(base: State, finetuned: Sequence[State], function: Callabl
     try:
         return function()
     except ValueError as error:
-        found = error
+        refused = error
     check_states(base, finetuned)
-    raise found
+    raise refused
 
 
 def wide(tensor: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

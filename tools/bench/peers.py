@@ -21,13 +21,14 @@ from tools.bench.checkpoints import MERGEKIT, TASKS
 from tools.bench.goals import PEERS, Times, timed
 
 State = Mapping[str, Tensor]
+ARITHMETIC = "fusion_bench.utils.state_dict_arithmetic"
 
 
 @functools.cache
 def installed() -> list[str]:
     """Those of `PEERS` that this Python has."""
-    found = {one.metadata["Name"].replace("-", "_") for one in importlib.metadata.distributions()}
-    return [name for name in PEERS if name in found]
+    names = {one.metadata["Name"].replace("-", "_") for one in importlib.metadata.distributions()}
+    return [name for name in PEERS if name in names]
 
 
 def in_memory(method: str, base: State, tuned: Sequence[State]) -> dict[str, Callable[[], Times]]:
@@ -50,19 +51,18 @@ def _once(merged, method, base, tuned):
 
 
 def _mergekit(method, base, tuned):
-    from mergekit.merge_methods.api import merge_state_dicts
+    api = importlib.import_module("mergekit.merge_methods.api")
     name, parameters, of_model = MERGEKIT[method]
     models = list(tuned) if name == "linear" else [base, *tuned]
-    return merge_state_dicts(models, name, parameters=parameters | of_model, base=None if name == "linear" else 0)
+    return api.merge_state_dicts(models, name, parameters=parameters | of_model, base=None if name == "linear" else 0)
 
 
 def _fusion_average(method, base, tuned):
-    from fusion_bench.utils.state_dict_arithmetic import state_dict_avg
-    return state_dict_avg(list(tuned))
+    return importlib.import_module(ARITHMETIC).state_dict_avg(list(tuned))
 
 
 def _fusion_task_arithmetic(method, base, tuned):
-    from fusion_bench.utils import state_dict_arithmetic as of
+    of = importlib.import_module(ARITHMETIC)
     total = of.state_dict_sub(tuned[0], base)
     for state in tuned[1:]:
         total = of.state_dict_add(total, of.state_dict_sub(state, base))
@@ -70,7 +70,7 @@ def _fusion_task_arithmetic(method, base, tuned):
 
 
 def _fusion_ties(method, base, tuned):
-    from fusion_bench.method.ties_merging import ties_merging_utils as of
+    of = importlib.import_module("fusion_bench.method.ties_merging.ties_merging_utils")
     vectors = torch.vstack([of.state_dict_to_vector(dict(state)) for state in tuned])
     start = of.state_dict_to_vector(dict(base))
     merged = of.ties_merging(vectors - start, reset_thresh=20, merge_func="dis-mean")
@@ -78,11 +78,11 @@ def _fusion_ties(method, base, tuned):
 
 
 def _fusion_dare(method, base, tuned):
-    from fusion_bench.method.dare.utils import module_random_drop_
-    from fusion_bench.utils import state_dict_arithmetic as of
+    drop = importlib.import_module("fusion_bench.method.dare.utils").module_random_drop_
+    of = importlib.import_module(ARITHMETIC)
     vectors = [of.state_dict_sub(state, base) for state in tuned]
     for vector in vectors:
-        module_random_drop_(vector, 0.9, rescale=True)
+        drop(vector, 0.9, rescale=True)
     return of.state_dict_add(base, of.state_dict_mul(of.state_dict_sum(vectors), 0.3))
 
 
@@ -114,9 +114,7 @@ def _ours_from_files(method, folder, out):
 
 
 def _mergekit_from_files(method, folder, out):
-    from mergekit.graph import Executor
-    from mergekit.options import MergeOptions
-    from mergekit.scripts import merge_raw_pytorch as raw
+    raw = importlib.import_module("mergekit.scripts.merge_raw_pytorch")
     name, parameters, of_model = MERGEKIT[method]
     files = [str(folder / str(number) / "model.safetensors") for number in range(1 + TASKS)]
     said = {"merge_method": name, "parameters": parameters, "dtype": "float32",
@@ -124,8 +122,8 @@ def _mergekit_from_files(method, folder, out):
     config = raw.RawPyTorchMergeConfig.model_validate(said | ({} if name == "linear" else {"base_model": files[0]}))
 
     def run():
-        tasks = raw.plan_flat_merge(config, str(out), False, False, MergeOptions(quiet=True))
-        for _ in Executor(tasks, math_device="cpu", storage_device="cpu").run(quiet=True):
+        tasks = raw.plan_flat_merge(config, str(out), False, False, raw.MergeOptions(quiet=True))
+        for _ in raw.Executor(tasks, math_device="cpu", storage_device="cpu").run(quiet=True):
             pass
 
     return run
