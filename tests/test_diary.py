@@ -26,7 +26,7 @@ def kept(monkeypatch):
     monkeypatch.setattr(diary, "_said_last", {})
     monkeypatch.setattr(diary, "_opened", set())
     return lambda: [json.loads(line) for path in diary.paths() if path.exists()
-                    for line in path.read_bytes().splitlines()]
+                    for line in path.read_bytes().splitlines() if line]
 
 
 def the_file():
