@@ -320,20 +320,29 @@ def test_drawing_and_docstrings_change_no_key(changed_by, module, old, new):
 LATER = """
 import sys
 from data import code
-from lessons.kit import sweep
-from lessons.linearity.experiment import mlp
+from lessons import thing
 
-first = sweep.behind(mlp.__name__)
-assert "data.vision" not in sys.modules
-import data.vision
-assert sweep.behind(mlp.__name__) == first
-assert "data.vision" in code._reachable(mlp.__name__, False)
+first = code.behind("lessons.thing")
+assert "toy_models.race" not in sys.modules
+import toy_models.race
+assert code.behind("lessons.thing") == first
+assert "toy_models.race" in code._reachable("lessons.thing", False)
 """
 
 
+def course_with(tmp_path, thing):
+    """A copy of the course with one module more, `lessons.thing`; returns the environment in which it is imported."""
+    for room in ("data", "toy_models", "lessons"):
+        ignored = shutil.ignore_patterns("cache", "__pycache__", "*.yaml", "*.nc")
+        shutil.copytree(REPOSITORY / room, tmp_path / room, ignore=ignored)
+    (tmp_path / "lessons" / "thing.py").write_text(thing)
+    return os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 @pytest.mark.slow  # imports torch in a process of its own
-def test_a_module_that_is_imported_when_it_is_needed_counts_before_it_is():
-    subprocess.run([sys.executable, "-c", LATER], cwd=REPOSITORY, check=True, timeout=120)
+def test_a_module_that_is_imported_when_it_is_needed_counts_before_it_is(tmp_path):
+    environment = course_with(tmp_path, "def measure():\n    from toy_models import race\n    return race\n")
+    subprocess.run([sys.executable, "-c", LATER], cwd=tmp_path, env=environment, check=True, timeout=120)
 
 
 KERNEL = """
@@ -359,13 +368,9 @@ ON_DISK = [("toy_models/mlp.py", "relu_()", "relu()"), ("lessons/thing.py", "ret
 @pytest.mark.fault("surroundings", "The course is updated while a kernel runs",
                    answers="The kernel's numbers stay its own, and the next kernel measures anew")
 def test_code_that_changes_on_disk_changes_the_key_of_the_next_process_and_not_of_a_running_kernel(tmp_path):
-    for room in ("data", "toy_models", "lessons"):
-        ignored = shutil.ignore_patterns("cache", "__pycache__", "*.yaml", "*.nc")
-        shutil.copytree(REPOSITORY / room, tmp_path / room, ignore=ignored)
-    (tmp_path / "lessons" / "thing.py").write_text("def measure():\n    return 1\n")
+    environment = course_with(tmp_path, "def measure():\n    return 1\n")
 
     def run_kernel(*edits):
-        environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run([sys.executable, "-c", KERNEL], env=environment, cwd=tmp_path, input=json.dumps(edits),
                               capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr

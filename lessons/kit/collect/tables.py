@@ -20,7 +20,7 @@ from lessons.kit.page import capital, paragraph, quiet, table
 
 SIGNS = {PASSED: "✓", OPEN: "·", MISTAKE: "✗", OTHER: "!"}
 LEGEND = "✓ passed, ✗ a known mistake, ! something else, · not answered"
-_FORMULA = tuple("=+-@\t\r＝＋－＠")
+_FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # also in their wide forms, which spreadsheets take, too
 _WIDTH = 110
 
 
