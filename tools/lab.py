@@ -50,6 +50,24 @@ def missing() -> str:
     return ""
 
 
+_playwrights: list = []  # the one that runs; it can be started once a thread
+
+
+@contextlib.contextmanager
+def _playwright():
+    """What starts browsers. Who asks while another one is at work shares his."""
+    if _playwrights:
+        yield _playwrights[0]
+        return
+    from playwright.sync_api import sync_playwright
+    with sync_playwright() as started:
+        _playwrights.append(started)
+        try:
+            yield started
+        finally:
+            _playwrights.remove(started)
+
+
 @contextlib.contextmanager
 def browser(width: int = 1300, height: int = 1000, scale: float = 1):
     """A Chromium that can reach nothing but this machine; `fresh_page` opens pages in it.
@@ -58,8 +76,7 @@ def browser(width: int = 1300, height: int = 1000, scale: float = 1):
         width, height: of its window, in CSS pixels.
         scale: device pixels a CSS pixel, 2 for pictures that stay sharp on a dense screen.
     """
-    from playwright.sync_api import sync_playwright
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, _playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             profile, executable_path=CHROMIUM, headless=True, args=FLAGS, viewport={"width": width, "height": height},
             device_scale_factor=scale)
