@@ -96,8 +96,8 @@ def _dask():
         import distributed
     except ImportError as error:
         raise NotInstalled("a cluster needs the package distributed, which is not installed here "
-                           f"({error}). Install it with: pip install -r lock/cluster.txt, or pip install "
-                           '"weightspace[cluster]"') from None
+                           f"({error}). Install it with: make cluster-environment, or pip install -r lock/cluster.txt"
+                           ) from None
     return distributed
 
 

@@ -624,8 +624,8 @@ def _digest_of(path, hasher):
 
 
 @lru_cache(maxsize=64)
-def _digest_at(path, hasher, *state):  # the state is the cache's key: a file that changed is read again, also where
-    # whoever changed it set its time back (`rsync -t`, `cp -p`)
+def _digest_at(path, hasher, *state):
+    # the state is the cache's key: a file that changed is read again, also where its time was set back (`cp -p`)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, hasher).hexdigest()
 

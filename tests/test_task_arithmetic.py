@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lessons.averaging.algorithms import Family
 from lessons.kit import archive, claims
+from lessons.kit.noise import error_of_difference, error_of_share
 from lessons.kit.predict import predict
 from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
@@ -445,6 +446,26 @@ def sweep(standin_folder_session):
 def networks(sweep, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
     return mlp.models(0)
+
+
+def test_what_tasks_share_makes_errors_of_means_larger_and_hardly_those_of_differences(networks):
+    """`lessons.kit.noise` counts every task's images as others, and all tasks show the same digits."""
+    table = mlp.desk(networks, 400)
+
+    def answered(logits):
+        return (logits.argmax(1).view(len(mlp.EVALUATED), -1) == table.y).double().numpy()[1:]
+
+    def by_digit(right):
+        return right.mean(0).std(ddof=1) / len(table.y) ** 0.5
+
+    mixes = {lam: dict.fromkeys(mlp.ANGLES, lam) for lam in (0.1, 0.15, 0.2)}
+    in_weights = [answered(table.features(lams)["output"]) for lams in mixes.values()]
+    in_outputs = [answered(table.in_features(lams)) for lams in mixes.values()]
+    for right in (*in_weights, *in_outputs):
+        assert 1.2 < by_digit(right) / error_of_share(right.mean(), right.size) < 1.02 * len(right) ** 0.5
+    for one, other in itertools.combinations((*in_weights, *in_outputs), 2):
+        counted = error_of_difference(one.mean(), other.mean(), one.size)
+        assert by_digit(one - other) < 1.5 * counted
 
 
 class Plain:

@@ -233,7 +233,10 @@ OUTPUTS = """
 const cells = window.jupyterapp.shell.currentWidget.content.widgets;
 const outputs = ({model: {outputs}}) => Array.from({length: outputs?.length ?? 0}, (_, i) => outputs.get(i));
 """
-ERRORS = f"() => {{ {OUTPUTS} return cells.flatMap(outputs).filter((output) => output.type === 'error').length; }}"
+ERRORS = f"""() => {{ {OUTPUTS}
+    return cells.flatMap(outputs).map((output) => output.toJSON())
+        .filter((output) => output.output_type === 'error').map(({{ename, evalue}}) => `${{ename}}: ${{evalue}}`); }}"""
+ENDED = f"() => ({DONE})() || (({ERRORS})().length > 0)"  # after an error JupyterLab runs no further cell
 WITH_VIEWS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but carries no still picture
     const isView = ({{data}}) => 'application/vnd.jupyter.widget-view+json' in data && 'text/html' in data;
     return [...cells.keys()].filter((i) => outputs(cells[i]).some(isView)); }}"""
@@ -257,13 +260,13 @@ def until(page, wanted: str, condition: str, argument=None, seconds: float = 60)
         raise TimeoutError(f"{wanted}: not within {seconds:g} s") from None
 
 
-def run_all(page, address: str, name: str, seconds: int = 300) -> int:
-    """Open the notebook `name`, run all its cells, wait until they are done; returns how many outputs are errors."""
+def run_all(page, address: str, name: str, seconds: int = 300) -> list[str]:
+    """Open the notebook `name` and run its cells until they are done or one fails; returns the errors that it shows."""
     page.add_init_script(PROBE)
     page.goto(address.format(name=name))
     until(page, f"a kernel for {name}", READY, seconds=90)
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    until(page, f"the last cell of {name}", DONE, seconds=seconds)
+    until(page, f"the last cell of {name}", ENDED, seconds=seconds)
     page.evaluate("() => window.__watch(document.querySelector('.jp-Notebook'))")
     return page.evaluate(ERRORS)
 

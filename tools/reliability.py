@@ -61,7 +61,9 @@ These trials were made too, and the course has no answer to them, or a weak one.
 * **A merge that needs more memory than there is ends in torch's own error**, or is ended by the system.
 * **Names that differ in capitals alone are one file on Windows and macOS.** The names of stored models, sweeps and
   figures are digests in small letters, so this concerns only folders that you name yourself.
-* **Not tried**: loss of power, a real NFS server, native Windows, conda, and JupyterHub.
+
+Not tried were loss of power, a real NFS server, native Windows and conda. Three faults on a hub are tried by
+`make students` with `--faults` ([A class on a hub](class.md)), and not by the tests of this page.
 """
 
 

@@ -79,7 +79,6 @@ class Chapter:
         text = "\n\n".join(read_markdown(self.notebook))
         return 5 * round(sum(map(int, _SECTION.findall(text))) / 5)
 
-
     @property
     def asks(self) -> "Asked":
         """What its notebook asks of a learner, as it stands on disk now; nothing, where no notebook can be read there.

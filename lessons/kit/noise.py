@@ -3,6 +3,11 @@
 A share p of n independent images has the standard error √(p(1 − p)/n). Two networks are tried on the same images and
 mostly fail on the same ones, so the error of their difference, taken here as if the images were others, is at most
 this.
+
+Some tasks show the same digits, turned or permuted. A mean over them is counted as if every task showed images of its
+own, because sweeps keep means and no single answers. Counted by digits, the error of such a mean is larger, up to √T
+times with T tasks. That of a difference of two means was at most one and a half times as large, and often smaller
+(`test_what_tasks_share_makes_errors_of_means_larger_and_hardly_those_of_differences`).
 """
 import math
 from collections.abc import Sequence
@@ -10,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+APART = "as if every task showed images of its own"  # how bands of means over tasks are counted, for captions
 WIDE = 2.0  # standard errors that a difference must have to be news: about 95 % of what chance alone gives lies within
 
 

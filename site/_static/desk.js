@@ -3,7 +3,7 @@
 (() => {
   const hosts = [...document.querySelectorAll("[data-desk]")];
   if (!hosts.length) return;
-  const { four, say } = weightspace;
+  const { four, say, widened } = weightspace;
   const rest = () => new Promise((done) => { setTimeout(done); });
   const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
@@ -11,16 +11,9 @@
 
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-  // A float16 number from its sixteen bits; all weights are finite.
-  function half(bits) {
-    const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, bits >> 10 & 31, bits & 1023];
-    return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -14 * (fraction / 1024);
-  }
-
   // Reads one tensor after the other.
   function reading(text) {
-    const bytes = bytesOf(text);
-    const numbers = Float32Array.from(new Uint16Array(bytes.buffer), half);
+    const numbers = widened(new Uint16Array(bytesOf(text).buffer));
     let place = 0;
     return (count) => numbers.subarray(place, place += count);
   }
@@ -241,7 +234,8 @@
     input.addEventListener("input", () => { tell(); moved(Number(input.value)); });
     tell();
     const set = (to) => { input.value = to; tell(); };
-    return { part: made("label", "", { className: "ws-slide" }, made("span", label), input, says), set };
+    const unset = () => { says.textContent = "–"; };
+    return { part: made("label", "", { className: "ws-slide" }, made("span", label), input, says), set, unset };
   }
 
   // A bar from 0 to 1 with marks; `show` moves it.
@@ -305,23 +299,23 @@
       const [one, all] = [weights, outputs].map((of) => mean(added.map((place) => of[place])));
       const taken = lams.flatMap((lam, place) => (lam < 0 ? [place + 1] : []));
       const named = (places) => places.map((place) => `${angles[place]}°`).join(", ");
-      const says = added.length ? say("Of the digits that you add ({0}), one network gets {1} right, and all networks together {2}", named(added), percent(one), percent(all))
+      const says = added.length ? say("Of the digits that you add ({0}), one network gets {1} right, and the same sum of outputs {2}", named(added), percent(one), percent(all))
         : taken.length ? say("Of the digits that you subtract ({0}), {1} are right, and of upright ones {2}", named(taken), percent(mean(taken.map((place) => weights[place]))), percent(weights[0]))
           : say("This is the pretrained network, which is {0} accurate on upright digits", percent(weights[0]));
-      found.tell(says, say("Two standard errors of the first number are {0} points.", within((added.length ? added : taken.length ? taken : [0]).map((place) => right[place]))));
+      found.tell(says, say("Two standard errors of the first percentage are {0} points.", within((added.length ? added : taken.length ? taken : [0]).map((place) => right[place]))));
     });
     const written = (lam) => lam.toFixed(2).replace("-", "−");
-    const sliders = tuned.map((angle, place) => slider(say("λ for {0}°", angle), -1, 1, 0.05, 0, written, (lam) => { lams[place] = lam; draw(); }));
+    const sliders = tuned.map((angle, place) => slider(say("λ for {0}°", angle), -1, 1, 0.05, 0, written, (lam) => { lams[place] = lam; together.unset(); draw(); }));
     const set = (values) => { values.forEach((lam, place) => { lams[place] = lam; sliders[place].set(lam); }); draw(); };
     const together = slider(say("one λ for all"), -1, 1, 0.05, 0, written, (lam) => set(tuned.map(() => lam)));
-    const [first, middle] = [tuned[0], tuned[tuned.length >> 1]];
+    const [first, third] = [tuned[0], tuned[Math.min(2, tuned.length - 1)]];
     const choices = {
       [say("none")]: () => 0, [say("{0}° alone, λ = 1", first)]: (angle) => Number(angle === first),
-      [say("{0}° subtracted, λ = −0.5", middle)]: (angle) => (angle === middle ? -0.5 : 0),
+      [say("{0}° subtracted, λ = −0.5", third)]: (angle) => (angle === third ? -0.5 : 0),
     };
     host.replaceChildren(...found.parts,
       key(["ws-got", say("one network, mixed in the weights")], ["ws-outputs", say("all networks run, mixed in the outputs")], ["ws-own", say("the task’s own network")]),
-      buttons(say("Set the sliders to"), Object.keys(choices), (name) => { together.set(0); set(tuned.map(choices[name])); }),
+      buttons(say("Set the sliders to"), Object.keys(choices), (name) => { together.unset(); set(tuned.map(choices[name])); }),
       made("div", "", { className: "ws-rows" }, made("div", "", { className: "ws-row" }, together.part), made("div", "", { className: "ws-row ws-head" }, made("span", say("λ of each task vector")), made("span", say("accuracy on each task"))), ...angles.map((_, place) => made("div", "", { className: "ws-row" }, place ? sliders[place - 1].part : made("span", say("pretraining, upright"), { className: "ws-slide" }), measures[place].part))),
       made("p", say("{0}, {1} test images a task. Weights are rounded to float16. The standard error of one accuracy is at most {2} points.", source, labels.length, (50 / Math.sqrt(labels.length)).toFixed(1)), { className: "ws-caption" }));
     draw();

@@ -1,4 +1,6 @@
 """One JupyterLab and one browser for all chapters, and one book, or one of each in every process."""
+import contextlib
+
 import pytest
 import torch
 
@@ -11,6 +13,30 @@ from toy_models import MLP
 
 ANGLES = (0.0, 22.5, 90.0)
 HIDDEN, IMAGES = 340, 8
+
+
+@contextlib.contextmanager
+def bounded(page, inside):
+    """What a page asks for lies inside an address, no script throws, and the browser refuses nothing."""
+    asked, complaints = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    yield page
+    assert [address for address in asked if not address.startswith((inside, "data:", "blob:"))] == []
+    assert page.errors == [] and complaints == []
+
+
+@contextlib.contextmanager
+def reading(folder):
+    """open(name) opens a page of the book in a folder, without a network, and the page is `bounded` by the folder."""
+    with lab.chromium(width=1200, height=900) as page, bounded(page, folder.as_uri()):
+        page.context.set_offline(True)
+
+        def open(name, settings=""):
+            page.goto(f"{(folder / f'{name}.html').as_uri()}{settings}")
+            return page
+
+        yield open
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +97,6 @@ def page(lab_and_browser):
 def opened(lab_and_browser, page, folder):
     """opened(name) -> (page, views) of a chapter that was run in JupyterLab."""
     def open(name):
-        assert lab.run_all(page, lab_and_browser[0], chapters.chapter(name).place) == 0, "a cell failed"
+        assert lab.run_all(page, lab_and_browser[0], chapters.chapter(name).place) == []
         return page, lab.views(page)
     return open

@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from lessons.kit.predict import FOLDED
+from tests.browser.conftest import reading
 from tests.test_book import TOLD
 from tools import lab
 
@@ -15,22 +16,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.timed,
 
 @pytest.fixture
 def reader(site):
-    """reader(name) opens a page of the book, without a network. What left the folder, what a script threw and what the
-    browser refused are empty lists at the end."""
-    with lab.chromium(width=1200, height=900) as page:
-        page.context.set_offline(True)
-        asked, complaints = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-
-        def open(name, settings=""):
-            page.goto(f"{(site / f'{name}.html').as_uri()}{settings}")
-            return page
-
+    """reader(name) opens a page of the book."""
+    with reading(site) as open:
         yield open
-        inside = (site.as_uri(), "data:", "blob:")
-        assert [address for address in asked if not address.startswith(inside)] == []
-        assert page.errors == [] and complaints == []
 
 
 def test_the_front_page_has_a_panel_that_moves_at_once(reader):

@@ -191,7 +191,7 @@ def test_the_names_of_your_own_models_are_shown_in_full_on_a_narrow_screen(lab_a
     lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
     page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/own.ipynb', "
                   "{type: 'notebook', format: 'json', content})", notebook)
-    assert lab.run_all(page, lab_and_browser[0], "own.ipynb") == 0
+    assert lab.run_all(page, lab_and_browser[0], "own.ipynb") == []
     view, = lab.views(page)
     name = view.locator(".key .a")
     assert name.inner_text() == "A: digits_turned_and_finetuned_for_ten_more_epochs_on_all_of_their_images"

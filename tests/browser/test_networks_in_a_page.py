@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from data.rotated_mnist import rotate
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.task_arithmetic.algorithms import shares_of
-from tests.browser.conftest import ANGLES, HIDDEN
+from tests.browser.conftest import ANGLES, HIDDEN, reading
 from tools import lab
 from toy_models import MLP
 
@@ -28,16 +28,9 @@ def way(request):
 
 @pytest.fixture
 def reader(site):
-    """The page, without a network; what it asked for outside its folder and what was refused are told at the end."""
-    with lab.chromium(width=1200, height=900) as page:
-        page.context.set_offline(True)
-        asked, complaints = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.goto((site / "mixing-desk.html").as_uri())
-        yield page
-        assert [address for address in asked if not address.startswith((site.as_uri(), "data:", "blob:"))] == []
-        assert page.errors == [] and complaints == []
+    """The page."""
+    with reading(site) as open:
+        yield open("mixing-desk")
 
 
 def opened(page, name):
@@ -122,7 +115,7 @@ def test_a_button_takes_a_task_vector_away(reader):
     desk = opened(reader, "mixing")
     desk.get_by_role("button", name="subtracted").click()
     reader.wait_for_function(SAYS, arg=["mixing", "Of the digits that you subtract (90°)"])
-    assert desk.locator("output").all_inner_texts() == ["0.00", "0.00", "−0.50"]
+    assert desk.locator("output").all_inner_texts() == ["–", "0.00", "−0.50"]
 
 
 def test_the_noise_is_that_of_digits_which_all_tasks_show(reader):
@@ -135,7 +128,7 @@ def test_the_noise_is_that_of_digits_which_all_tasks_show(reader):
     }""")
     digits = torch.tensor(right, dtype=torch.float64)[1:].mean(0)
     points = max(1, int(200 * digits.std().item() / len(digits) ** 0.5 + 0.5))
-    assert says == f"Two standard errors of the first number are {points} points."
+    assert says == f"Two standard errors of the first percentage are {points} points."
 
 
 def test_a_press_on_the_map_goes_there(reader):

@@ -20,7 +20,7 @@ def opened(tmp_path):
     variables = {"WEIGHTSPACE_DATA": str(tmp_path), "WEIGHTSPACE_OFFLINE": "1", "WEIGHTSPACE_DIARY": "on"}
     with lab.server(CHAPTERS[0].notebook.parent, **variables) as address, lab.browser() as context:
         def open_lesson(page):
-            assert lab.run_all(page, address, LESSON.place) == 0
+            assert lab.run_all(page, address, LESSON.place) == []
             return lab.views(page)[0]
         yield context, open_lesson
 

@@ -154,7 +154,7 @@ def run_in_lab(page, address, name, sources):
     lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
     page.evaluate("([name, content]) => window.jupyterapp.serviceManager.contents.save(`notebooks/${name}`, "
                   "{type: 'notebook', format: 'json', content})", [name, notebook])
-    assert lab.run_all(page, address, name) == 0
+    assert lab.run_all(page, address, name) == []
     return lab.views(page)
 
 

@@ -1,6 +1,7 @@
 """A class votes in Chromium: a phone opens the page by the code's address and votes by key, and in JupyterLab the panel
 counts, keeps the numbers to itself, and draws the swarm once the answer is shown."""
 import contextlib
+import inspect
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -11,13 +12,16 @@ from axe_playwright_python.sync_playwright import Axe
 from lessons.kit.predict import predict
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, View, slider
 from lessons.kit.view.widget import MODULE
-from tests.test_votes import HERE, Phone, a_panel
+from tests.test_votes import ALPHAS, HERE, Phone, a_panel
 from tools import lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
-CELLS = ["""
-    from tests.test_votes import a_panel
+CELLS = [f"""
+    from lessons.kit.predict import predict
+    from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, View, slider
+    ALPHAS = {ALPHAS}
+    {textwrap.indent(inspect.getsource(a_panel), "    ").strip()}
     panel, _ = a_panel()
     del panel.send  # which only notes what it sends
     panel
@@ -103,7 +107,7 @@ def class_room(lab_and_browser, page):
     lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
     page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/votes.ipynb', "
                   "{type: 'notebook', format: 'json', content})", notebook)
-    assert lab.run_all(page, lab_and_browser[0], "votes.ipynb") == 0
+    assert lab.run_all(page, lab_and_browser[0], "votes.ipynb") == []
     panel, hall = lab.views(page)
     panel.locator(".class .code path").wait_for()
     vote = SimpleNamespace(address=panel.locator(".address").inner_text(), number=1)

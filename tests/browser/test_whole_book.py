@@ -10,6 +10,7 @@ import torch
 from playwright.sync_api import TimeoutError as TooLong
 
 from lessons.kit import chapters
+from tests.browser.conftest import reading
 from tests.test_book import dead_links
 from tests.test_vit_checkpoints import REFUSED
 from tools import book, lab
@@ -29,20 +30,9 @@ def whole():
 
 @pytest.fixture
 def reader(whole):
-    """reader(name) opens a page, without a network; nothing is asked outside the folder, and nothing complains."""
-    with lab.chromium(width=1200, height=900) as page:
-        page.context.set_offline(True)
-        asked, complaints = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-
-        def open(name, settings=""):
-            page.goto(f"{(whole / f'{name}.html').as_uri()}{settings}")
-            return page
-
+    """reader(name) opens a page."""
+    with reading(whole) as open:
         yield open
-        assert [address for address in asked if not address.startswith((whole.as_uri(), "data:", "blob:"))] == []
-        assert page.errors == [] and complaints == []
 
 
 def pages(folder):

@@ -7,7 +7,7 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, one
 from lessons.cart.panels.parts import AVERAGE, OWN, Ranks
 from lessons.kit import plotting
-from lessons.kit.noise import Difference, error_of_share
+from lessons.kit.noise import APART, Difference, error_of_share
 from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import ACCURACY, BLACK, GREEN, GREY, Look, still
 from lessons.kit.sweep import caption, position
@@ -48,8 +48,8 @@ def overview(sweep: xarray.Dataset):
 def error_said(sweep: xarray.Dataset) -> str:
     """For captions: how sure the mean accuracy over four tasks is at most."""
     images = 4 * int(sweep.attrs["test_images"])
-    return said("One standard error of a mean over four tasks is at most {points:.1f} points.",
-                points=100 * error_of_share(0.5, images))
+    return said("One standard error of a mean over four tasks is at most {points:.1f} points, {apart}.",
+                points=100 * error_of_share(0.5, images), apart=APART)
 
 
 def question(sweep: xarray.Dataset) -> str:

@@ -10,7 +10,7 @@ from lessons.cart.experiment import several
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.panels.directions import finding_of_cart
 from lessons.cart.panels.parts import COUNTS, Ranks, by_rank
-from lessons.kit.noise import Difference, reach
+from lessons.kit.noise import APART, Difference, reach
 from lessons.kit.page import Page, capital, reading, said
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
@@ -123,7 +123,7 @@ def _chart(ranks, star, *others):
 def _measured(sweep):
     return (f"λ chosen at every number of directions on held-out images. Task arithmetic: task vectors from θ₀ with "
             f"all directions. A best number of directions is best on the test images. {rests_on(sweep)} Band: two "
-            f"standard errors.")
+            f"standard errors, {APART}.")
 
 
 def finding(centred: float, plain: float, images: int) -> str:

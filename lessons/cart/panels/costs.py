@@ -12,7 +12,7 @@ from lessons.cart.experiment.bell import WIDTH
 from lessons.cart.experiment.storage import PEERS
 from lessons.cart.panels.parts import numbers_of, percent
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, Difference, reach
+from lessons.kit.noise import APART, WIDE, Difference, reach
 from lessons.kit.page import Markup, Page, capital, minus, paragraph, quiet, reading, said, table
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, Look, still
 from lessons.kit.sweep import caption, names, position
@@ -97,7 +97,7 @@ def storage(sweep: xarray.Dataset):
     return {"kicker": "Chapter 8: what every task costs", "draw": draw, "controls": controls,
             "charts": _charts(sizes, accuracy, level["own"], of_masks, sweep.sizes["task"]),
             "caption": f"{caption(sweep)} Sizes of safetensors files, float32. TALL masks with strength "
-                       f"{strength:g}, not tuned. Band: two standard errors."}
+                       f"{strength:g}, not tuned. Band: two standard errors, {APART}."}
 
 
 def _charts(sizes, accuracy, alone, of_masks, num_tasks):

@@ -12,7 +12,7 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import centred_over_truncated, plateau
 from lessons.cart.panels.parts import COUNTS, Ranks, by_rank, listed
 from lessons.kit import plotting
-from lessons.kit.noise import Difference, reach
+from lessons.kit.noise import APART, Difference, reach
 from lessons.kit.page import Markup, Page, bold, capital, paragraph, quiet, reading, said, table
 from lessons.kit.plotting import BLACK, BLUE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, position
@@ -122,7 +122,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
             "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Bars: singular "
                        f"values of the first layer's task vectors from θ₀, mean over the tasks. Standardised: the "
                        f"pixels minus {pixels.MEAN}, over {pixels.SPREAD}. The learning rate is {experiment.LR}, the "
-                       f"lower one {pixels.LOW}. Band: two standard errors."}
+                       f"lower one {pixels.LOW}. Band: two standard errors, {APART}."}
 
 
 def _charts(sweep, ranks):

@@ -6,7 +6,7 @@ import data
 from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAR, GD, SGD, SHOWN
 from lessons.kit import drawings, plotting
-from lessons.kit.noise import Difference, reach, with_reach
+from lessons.kit.noise import APART, Difference, reach, with_reach
 from lessons.kit.page import Page, capital, minus, reading, said, table
 from lessons.kit.plotting import COLOURS, GREY, MARKERS, still
 from lessons.kit.sweep import caption, names
@@ -177,7 +177,7 @@ def merging(sweep: xarray.Dataset, prediction=None):
                          "data": chips("tasks", names(sweep.data)),
                          "optimiser": chips("finetuned with", optimisers, more=True)},
             "hides": ["merged", "merged, sure", "by scale", "chosen", *(f"{number} epochs" for number in numbers)],
-            "caption": f"{caption(sweep)} Bands: two standard errors, at most."}
+            "caption": f"{caption(sweep)} Bands: two standard errors, {APART}."}
 
 
 def _charts(numbers, sweep):

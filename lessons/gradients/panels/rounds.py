@@ -8,7 +8,7 @@ from lessons.gradients.experiment.rounds import BUDGET, METHODS, SPENT
 from lessons.gradients.panels.epochs import images_of
 from lessons.gradients.panels.plane import on_map
 from lessons.kit import plotting
-from lessons.kit.noise import Difference, reach, with_reach
+from lessons.kit.noise import APART, Difference, reach, with_reach
 from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import BLACK, GREEN, ORANGE, PURPLE, RED, still
 from lessons.kit.sweep import caption, names
@@ -82,7 +82,7 @@ def many_merges(sweep: xarray.Dataset, prediction=None, methods=METHODS):
     return {"kicker": "Chapter 6: how often to merge", "charts": _charts(sweep, counts, methods), "draw": draw,
             "controls": {"rounds": slider("rounds", counts, counts[-1], words=_words), **(after if others else {})},
             "hides": ["many", "sure", "joint", *others, "path", "end", "joint there"],
-            "caption": f"{caption(sweep)} Every round merges with α = 1/T. Band: two standard errors, at most."}
+            "caption": f"{caption(sweep)} Every round merges with α = 1/T. Band: two standard errors, {APART}."}
 
 
 def _charts(sweep, counts, methods):

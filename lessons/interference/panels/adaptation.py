@@ -9,7 +9,7 @@ from lessons.interference.experiment.adaptation import ADAPTED, REACH, at_the_bo
 from lessons.interference.panels.comparison import SUITES
 from lessons.interference.panels.methods import suite_of, title_of, with_reach
 from lessons.kit import claims, page
-from lessons.kit.noise import told
+from lessons.kit.noise import APART, told
 from lessons.kit.page import Page, said
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Star, chips, key, slider, view
@@ -59,7 +59,7 @@ def adapting(sweep: xarray.Dataset, prediction=None):
             "controls": controls,
             "hides": ["accuracy", "two standard errors", "accuracy of the other", "collapse", "entropy",
                       "entropy of the other"],
-            "caption": f"{caption(sweep)} Band: two standard errors over the images. Ten classes: evenly spread "
+            "caption": f"{caption(sweep)} Band: two standard errors, {APART}. Ten classes: evenly spread "
                        "predictions put 10 % on each."}
 
 

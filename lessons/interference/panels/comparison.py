@@ -8,7 +8,7 @@ import xarray
 from lessons.interference.experiment import IN_THE_LEDGER, NEIGHBOURS, results
 from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, SEARCHES, SOURCES, STORING, WIDE
 from lessons.interference.panels.methods import SEVERAL, inside, suite_of, title_of, with_reach
-from lessons.kit import claims, plotting
+from lessons.kit import claims, noise, plotting
 from lessons.kit.noise import error_of_share
 from lessons.kit.page import Markup, Page, bold, capital, quiet, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, Look, still
@@ -85,7 +85,7 @@ def search(sweep: xarray.Dataset):
                 "grey": chips("grey lines", (OTHERS, VALUES), more=True)}
     return {"kicker": "Chapter 7: one method’s parameters", "charts": [_chart_of_search(scales, tried)], "draw": draw,
             "controls": controls,
-            "caption": f"{captioned(sweep, held_out=True)} Band: two standard errors over the images."}
+            "caption": f"{captioned(sweep, held_out=True)} Band: two standard errors, {noise.APART}."}
 
 
 def _chart_of_search(scales, tried):

@@ -4,7 +4,7 @@ import functools
 import numpy as np
 import xarray
 
-from lessons.kit.noise import Difference, with_reach
+from lessons.kit.noise import APART, Difference, with_reach
 from lessons.kit.page import said
 from lessons.kit.sweep import position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Reference, chips, key, slider, view
@@ -74,7 +74,7 @@ def mixing_desk(sweep: xarray.Dataset, networks: dict):
             "tries": ("Find the λ at which one network serves all eight tasks best. Is it the best one for two tasks?",
                       "Find two tasks for which the weights do as well as the outputs.",
                       "Under “More”, subtract 180° so that its accuracy falls and upright digits stay good."),
-            "caption": f"{with_error(sweep.assign_attrs(text))} Band and bars: two standard errors."}
+            "caption": f"{with_error(sweep.assign_attrs(text))} Band and bars: two standard errors, {APART}."}
 
 
 def lams_of(added: str, subtracted: float | None, lam: float) -> dict[float, float]:

@@ -4,7 +4,7 @@ import seaborn
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.noise import Difference, with_reach
+from lessons.kit.noise import APART, Difference, with_reach
 from lessons.kit.page import Markup, Page, minus, paragraph, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption, position
@@ -121,7 +121,7 @@ def edits(sweep: xarray.Dataset, prediction=None):
                                        words=_words, ends=[("", "all subtracted"), ("", "all added")]),
                          "edit": chips("task vectors added", menu)},
             "hides": ["tasks added", "two standard errors", "pretraining task", "all other tasks", "added", "other"],
-            "caption": with_error(sweep) + " Band and bars: two standard errors."}
+            "caption": f"{with_error(sweep)} Band and bars: two standard errors, {APART}."}
 
 
 def _charts_of_edits(lams):

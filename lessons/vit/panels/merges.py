@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.kit.noise import Difference, with_reach
+from lessons.kit.noise import APART, Difference, with_reach
 from lessons.kit.page import Page, paragraph, said, table
 from lessons.kit.plotting import still
 from lessons.kit.sweep import caption, names, position
@@ -64,7 +64,8 @@ def negation(sweep: xarray.Dataset):
             "tries": ("Move λ.",
                       "Press on a dot to see its curves."),
             "charts": _charts(lams, tasks, tables), "draw": draw,
-            "controls": controls | widths.menu(sweep), "caption": f"{caption(sweep)} Bands: two standard errors."}
+            "controls": controls | widths.menu(sweep),
+            "caption": f"{caption(sweep)} Bands: two standard errors, {APART}."}
 
 
 def _charts(lams, tasks, tables):

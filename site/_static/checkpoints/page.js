@@ -16,15 +16,25 @@
 
   // -- what is open --------------------------------------------------------------------------------------------------
 
+  // Whole numbers that are no weights, by the ends of their names: BatchNorm's counters, and what old files hold.
+  const COUNTED = ["num_batches_tracked", "position_ids", "attn_mask"];
+  const QUANTISED = new Set(["I8", "U8", "I32", "F8_E4M3", "F8_E5M2"]); // four bits are packed into whole numbers of 32
+
+  function checkKinds(model) {
+    for (const [name, { dtype }] of model.tensors) {
+      if (FLOATS.has(dtype) || COUNTED.some((end) => name.endsWith(end))) continue;
+      if (dtype === "F64") refuse(`${model.name}: '${name}' is F64, which the page does not merge. The command line does.`);
+      refuse(`${model.name}: '${name}' is ${dtype}, and such numbers are no weights that can be added. ${QUANTISED.has(dtype) ? "A quantised model? Take the one that it was made from." : "Leave it out of all models."}`);
+    }
+  }
+
   function checkTogether(base, tuned) {
-    const strange = [...base.tensors].find(([, { dtype }]) => dtype === "F64" || dtype.startsWith("F8"));
-    if (strange) refuse(`${base.name}: '${strange[0]}' is ${strange[1].dtype}, which the page does not merge. The command line does.`);
+    [base, ...tuned].forEach(checkKinds);
     for (const model of tuned) {
       for (const name of new Set([...base.tensors.keys(), ...model.tensors.keys()])) {
         const [mine, theirs] = [base.tensors.get(name), model.tensors.get(name)];
         if (!mine || !theirs) refuse(`'${name}' is in ${mine ? base.name : model.name} and not in ${mine ? model.name : base.name}. The page merges models whose tensors have the same names; the command line also maps names.`);
         if (String(mine.shape) !== String(theirs.shape)) refuse(`'${name}' is ${mine.shape.join(" × ")} in ${base.name} and ${theirs.shape.join(" × ")} in ${model.name}.`);
-        if (FLOATS.has(mine.dtype) !== FLOATS.has(theirs.dtype)) refuse(`'${name}' is ${mine.dtype} in ${base.name} and ${theirs.dtype} in ${model.name}.`);
       }
     }
   }

@@ -151,7 +151,6 @@
 
   const FLOATS = new Set(["F32", "F16", "BF16"]); // the others are F64 and F8, which the page refuses, and whole numbers
   const PIECE = 1 << 18; // numbers
-  let halves = null; // {bits of a float16 number: the number}
 
   // Numbers `from` … `to` of a model's tensor in float32; all of them, if that is left out.
   async function numbers(model, name, from = 0, to = model.tensors.get(name).count) {
@@ -165,18 +164,8 @@
   }
 
   function widened(dtype, bits) {
-    if (dtype === "F16") {
-      halves ??= Float32Array.from({ length: 1 << 16 }, (_, every) => half(every));
-      return Float32Array.from(bits, (one) => halves[one]);
-    }
+    if (dtype === "F16") return weightspace.widened(bits);
     return new Float32Array(Uint32Array.from(bits, (one) => one << 16).buffer);
-  }
-
-  // A float16 number from its sixteen bits.
-  function half(bits) {
-    const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, bits >> 10 & 31, bits & 1023];
-    if (exponent === 31) return fraction ? NaN : sign * Infinity;
-    return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -14 * (fraction / 1024);
   }
 
   // A tensor of several models piece by piece, so that memory stays small however many and however large they are.
