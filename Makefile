@@ -120,7 +120,7 @@ test-timed: test-environment
 	$(RUN) -m pytest -m "timed and not browser"
 
 test-browser: test-environment
-	$(RUN) -m pytest -n 2 --dist worksteal -m browser
+	$(RUN) -m pytest -n 2 --dist worksteal -m "browser and not release"
 
 # ruff's rules, the notebooks' files, the types. pre-commit runs the first two (see .pre-commit-config.yaml).
 lint: ruff tidy types

@@ -379,8 +379,8 @@ def test_what_a_killed_merge_left_behind_is_removed_by_the_next(gpt2, tmp_path):
     assert not (tmp_path / left[0]).exists() and len(list(tmp_path.glob(".merged.*.part"))) == 2
 
 
-@pytest.mark.fault("written", "Two merges write one new folder at once",
-                   answers="The first stays, and the second says so")
+@pytest.mark.fault("written", "While a merge is made, its new folder appears",
+                   answers="That folder stays, and the merge says so")
 def test_two_merges_into_one_new_folder_leave_the_first(gpt2, tmp_path, monkeypatch):
     base, tuned = gpt2
     def first_come(*asked, write=writing._write):

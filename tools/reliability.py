@@ -37,32 +37,39 @@ PARTS = {
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "matplotlib", "safetensors", "filelock", "pytest")
 HEAD = """# What was broken on purpose
 
-Every row of this page is a test that breaks something for real: it kills a process, fills a disk, turns a bit of a
-file, or hands over a file that somebody made to do harm. The row says what is done, what the course answers, and
-which test does it. A test that was skipped or failed is shown as such. `make reliability` runs these tests and writes
-this page.
+May you trust the course with your files and your time? Every row of this page is a test that causes a fault. It kills
+a process, fills a disk, flips a bit of a file, or hands over a file that somebody made to do harm. Where a test cannot
+cause a fault safely, it imitates it, and raises the error that the system would. The row says what is done, what the
+course answers, and which test does it. A test that was skipped or failed is shown as such.
+[The end of the page](#what-the-course-does-not-answer) says what the course does not answer.
+`make reliability` runs these tests and writes this page.
+
+Some words stand for files of the data folder. A *sweep* is a table of measurements, a *recipe* says how a network is
+trained, and the *ledger* is the list of the papers' claims. A *stand-in* is drawn data that replaces a data set which
+cannot be loaded. A *card* is the text beside a merged model that says what it was made of.
 """
 TAIL = """## What the course does not answer
 
 These trials were made too, and the course has no answer to them, or a weak one.
 
+* **Code in a notebook runs as you**, so it can read, change and delete your files. Run only notebooks that you trust.
 * **Whoever may write to the data folder is believed.** Every stored figure, model and sweep has a digest, which finds
   damage. The digest is no signature. A person who may write there can replace a figure and its digest, and scripts in
   that figure then run in the page. So give a class a shared store that only you can write (`WEIGHTSPACE_SHARED`).
 * **A very slow download is not given up.** A server that is silent for five seconds is. One that sends a byte every
   second is not, because a slow network would look the same. The bar shows the speed, and you can interrupt it.
 * **SVHN comes over http**, and so does Fashion-MNIST if its first address fails, because we know no other addresses.
-  What comes is compared with a digest, which for SVHN is an MD5.
+  What comes is compared with a digest, which is only an MD5 for both.
 * **A cell that replaces a function of the course changes what is measured.** What an answer to an exercise replaces is
   set back. What another cell replaces stays, and what is measured then is stored under the usual name. Restart the
   kernel after such an experiment, and delete what was stored meanwhile in `sweeps` and `zoo` of the data folder.
-* **A function that switches signals off is not stopped by the limit.** It has to set the handlers of the timers itself.
-  An interrupt from JupyterLab ends it all the same, unless it switches that off too.
+* **A function that replaces the handlers of the timer's signals escapes the time limit.** An interrupt from JupyterLab
+  ends it all the same, unless it replaces that handler too.
 * **A merge that needs more memory than there is ends in torch's own error**, or is ended by the system.
 * **Names that differ in capitals alone are one file on Windows and macOS.** The names of stored models, sweeps and
   figures are digests in small letters, so this concerns only folders that you name yourself.
 
-Not tried were loss of power, a real NFS server, native Windows and conda. Three faults on a hub are tried by
+Not tried were loss of power, a real NFS server, macOS, native Windows and conda. Three faults on a hub are tried by
 `make students` with `--faults` ([A class on a hub](class.md)), and not by the tests of this page.
 """
 

@@ -1,5 +1,5 @@
-"""docs/scale.md: what ten seeds of every claim at the sources' own sizes would cost, and where the design would break
-first. `python -m tools.scale` writes it (`make docs`).
+"""docs/scale.md: what ten seeds of the claims on large networks would cost at the sources' own sizes, and where the
+design would break first. `python -m tools.scale` writes it (`make docs`).
 
 Nothing is measured here. FLOPs are counted as 6·N·D for training and 2·N·D for looking, where N is the number of
 parameters and D that of tokens; a table of assumptions says where each number comes from. What a cluster would do is
@@ -31,7 +31,7 @@ class Assumed:
 
 ASSUMED = {
     "peak": Assumed(989e12, "FLOP/s of one GPU in bfloat16, without sparsity (H100 SXM)", "NVIDIA's data sheet"),
-    "used": Assumed(0.4, "share of this that training and looking reach", "ours; a first run would replace it"),
+    "used": Assumed(0.4, "share of this that training and evaluation reach", "ours; a first run would replace it"),
     "core": Assumed(30e9, "FLOP/s of one CPU core in float64", "ours; a product of matrices on one AVX2 core"),
     "line": Assumed(1.25e9, "bytes/s between the machine that asks and the others", "ours; 10 Gbit/s"),
     "stops": Assumed(1000.0, "hours after which one machine stops, on average", "ours"),
@@ -87,6 +87,7 @@ SIT = Model("SiT-B/2", 130e6, 256, 768, "Ma et al. 2024; 16 · 16 patches")
 OLMO_1 = Model("OLMo-1B", 1e9, 128, 2048, "SAIL, I.1; tokens are ours")
 OLMO_7 = Model("OLMo-7B", 7e9, 128, 4096, "SAIL, I.1; tokens are ours")
 MODELS = (VIT_B, VIT_L, T5, ROBERTA, GPT, SIT, OLMO_1, OLMO_7)
+FROM_SCRATCH = (GPT, SIT)
 
 GLUE = 8_500 + 67_000 + 3_700 + 7_000 + 364_000 + 393_000 + 105_000 + 2_500  # CoLA … RTE, Wang et al. 2019
 BENCHMARKS = 7_000 + 70_000 + 44_000 + 13_679 + 3_779 + 1_000  # PIQA … COPA, SAIL, I.2
@@ -137,8 +138,8 @@ class Work:
 
     @property
     def sent(self) -> float:
-        """Bytes over the line: every job takes the network that it starts from and brings one back."""
-        return 2 * self.trainings * self.model.size
+        """Bytes over the line: every job brings a network back, and all but those from scratch take one, too."""
+        return (1 if self.model in FROM_SCRATCH else 2) * self.trainings * self.model.size
 
 
 def pairs(count: int) -> int:
@@ -241,10 +242,13 @@ MACHINES = (1, 10, 100, 160, 400, 1000)
 JOBS = 20  # of a machine: with few, all begin and end together, and the line is crowded at both ends
 
 
-def simulations() -> list[tuple[int, Outcome]]:
-    """CART's trainings of ViT-L/14 on more and more machines, with as many jobs for each."""
-    return [(machines, simulated(machines, JOBS * machines, LARGEST.hours_of_one, LARGEST.model.size,
-                                 assumed("line"), assumed("stops"))) for machines in MACHINES]
+def simulations() -> list[tuple[int, Outcome, Outcome]]:
+    """CART's trainings of ViT-L/14 on more and more machines, with as many jobs for each: how many machines, with
+    `data.cluster.AHEAD` jobs handed over at once, and without this limit."""
+    def run(machines, used):
+        return simulated(used, JOBS * machines, LARGEST.hours_of_one, LARGEST.model.size, assumed("line"),
+                         assumed("stops"))
+    return [(machines, run(machines, min(machines, AHEAD)), run(machines, machines)) for machines in MACHINES]
 
 
 LONGEST = max(WORKS, key=lambda work: work.hours_of_one)

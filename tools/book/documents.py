@@ -12,7 +12,7 @@ from lessons.kit.page import inline, slug
 
 # in the order in which the book's menu has them
 DOCUMENTS = ("docs/glossary.md", "docs/which-method.md", "CLAIMS.md", "docs/gallery.md", "docs/teaching.md",
-             "docs/class.md", "docs/larger-vit.md",
+             "docs/class.md", "docs/scale.md", "docs/reliability.md", "docs/larger-vit.md",
              *sorted(f"docs/claims/{path.name}" for path in (chapters.ROOT / "docs/claims").glob("*.md")))
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 _ANCHOR = re.compile(r'<a\b([^>]*\s)href="([^":#]+)(\.ipynb|\.md)((?:#[^"]*)?"[^>]*)>(.*?)</a>', re.DOTALL)
