@@ -4,12 +4,15 @@ import hashlib
 import os
 import subprocess
 import sys
+import uuid
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import psutil
 import pytest
 import requests
+from traitlets.config.loader import PyFileConfigLoader
 
 from lessons.kit import chapters
 from tools import lab
@@ -139,6 +142,24 @@ def test_password_and_token_are_for_their_owner_alone_and_new_at_every_start(tmp
     assert len(ports) == 4
 
 
+def test_a_learner_s_kernels_have_one_thread_and_sockets_of_short_paths_and_take_no_ports(tmp_path, monkeypatch):
+    """With two threads in each of 30 kernels no cell ended, and with ports one kernel of 30 took another one's."""
+    class_folder.new_start(tmp_path / "shared").write(tmp_path)
+    for name, value in (("WEIGHTSPACE_CLASS", str(tmp_path)), ("WEIGHTSPACE_PROXY", "proxy")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    spawners = PyFileConfigLoader("jupyterhub_config.py", path=str(Path(hub.__file__).parent)).load_config().Spawner
+    assert spawners.environment["OMP_NUM_THREADS"] == "1" and "--KernelManager.transport=ipc" in spawners.args
+    one = SimpleNamespace(environment=dict(spawners.environment))
+    spawners.pre_spawn_hook(one)
+    folder = Path(one.environment["JUPYTER_RUNTIME_DIR"])
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert len(str(folder / f"kernel-{uuid.uuid4()}-ipc-5")) <= 107
+    spawners.post_stop_hook(one)
+    assert not folder.exists() and "JUPYTER_RUNTIME_DIR" not in one.environment
+
+
 def test_without_a_hub_students_are_told_what_to_do(tmp_path, capsys):
     with pytest.raises(SystemExit):
         students.main(["--folder", str(tmp_path)])
@@ -203,7 +224,7 @@ def running(tmp_path_factory, chapters_folder_session):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEIGHTSPACE_DATA", str(chapters_folder_session))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
-        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.delenv("OMP_NUM_THREADS", raising=False)
         patch.delenv("WEIGHTSPACE_OWN", raising=False)
         hub.fill(folder / "shared", [LESSON])
         class_folder.let_write(folder / "shared", False)

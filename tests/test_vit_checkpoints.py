@@ -866,7 +866,8 @@ def test_a_beginning_that_is_longer_than_the_file_is_now_is_not_taken_for_it(hub
     assert fetching.fetch(merges, progress=False).read_bytes() == hub.page
 
 
-@pytest.mark.fault("fetched", "A download is interrupted between two revisions", answers="Nothing is left to go on from")
+@pytest.mark.fault("fetched", "A download is interrupted between two revisions",
+                   answers="Nothing is left to go on from")
 def test_a_kill_between_two_revisions_leaves_nothing_to_go_on_from(hub, monkeypatch):
     asked = remote("", 0)
     hub.headers = {"ETag": '"a"'}

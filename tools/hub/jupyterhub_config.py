@@ -2,7 +2,9 @@
 changes; the lines that it needs too are those under "every class"."""
 import json
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,17 +21,31 @@ c.Spawner.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
 c.Spawner.environment = {"WEIGHTSPACE_SHARED": START["shared"],
                          # on Linux, memory that a kernel no longer uses goes back to the machine at once
                          "MALLOC_MMAP_THRESHOLD_": "1048576", "MALLOC_TRIM_THRESHOLD_": "1048576",
-                         **{name: os.environ[name] for name in ("WEIGHTSPACE_OFFLINE", "WEIGHTSPACE_DIARY",
-                                                                "OMP_NUM_THREADS") if name in os.environ}}
+                         # torch's threads wait for each other, and with more of them than cores they mostly wait
+                         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+                         **{name: os.environ[name] for name in ("WEIGHTSPACE_OFFLINE", "WEIGHTSPACE_DIARY")
+                            if name in os.environ}}
+# kernels speak to their server through files, for when all begin at once, two may choose the same port, and one of them
+# never starts: jupyter_client then tries the same port five times
+c.Spawner.args = ["--KernelManager.transport=ipc"]
 c.Spawner.start_timeout = c.Spawner.http_timeout = 300  # when all come at once, the last one waits longest
 
 
-def choose_port(spawner):
-    """A learner's server gets a port that no kernel takes in the seconds until it listens."""
+def before(spawner):
+    """A learner's server gets a port that nothing takes in the seconds until it listens, and a folder for its kernels'
+    sockets, whose paths may have no more than 107 bytes."""
     spawner.port = free_port()
+    after(spawner)
+    spawner.environment["JUPYTER_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="weightspace-")
 
 
-c.Spawner.pre_spawn_hook = choose_port  # only where servers are processes of one machine
+def after(spawner):
+    """The folder of sockets goes with the server."""
+    if folder := spawner.environment.pop("JUPYTER_RUNTIME_DIR", None):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+c.Spawner.pre_spawn_hook, c.Spawner.post_stop_hook = before, after  # only where servers are processes of one machine
 
 # -- for trying only: everybody is the same user of this machine, and has the same password
 c.JupyterHub.spawner_class = "simple"
@@ -46,7 +62,7 @@ c.ConfigurableHTTPProxy.command = [os.environ["WEIGHTSPACE_PROXY"]]
 c.ConfigurableHTTPProxy.pid_file = str(CLASS / "hub" / "proxy.pid")
 c.JupyterHub.db_url = f"sqlite:///{CLASS / 'hub' / 'jupyterhub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(CLASS / "hub" / "cookie_secret")
-c.Spawner.args = ["--LabApp.expose_app_in_browser=True"]  # simulated students press JupyterLab's own commands
+c.Spawner.args += ["--LabApp.expose_app_in_browser=True"]  # simulated students press JupyterLab's own commands
 c.JupyterHub.services = [{"name": "students", "api_token": START["token"]}]
 c.JupyterHub.load_roles = [{"name": "students", "services": ["students"],
                             "scopes": ["admin:users", "admin:servers", "access:servers"]}]

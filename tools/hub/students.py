@@ -39,7 +39,7 @@ class Trial:
         seconds: from the first request to the last cell.
         trained: {student: models in their own store}.
         disk: {student: MB of their home}.
-        new_in_shared: files that appeared in the shared store, or went away: nobody may write there.
+        new_in_shared: files of the shared store that are new, gone or changed; nobody may write there.
     """
     ran: dict[str, Ran] = field(default_factory=dict)
     arrived: dict[str, float] = field(default_factory=dict)
@@ -91,9 +91,10 @@ def in_chromium(start: Start, name: str, place: str) -> tuple[float, Ran]:
     return arrived, ran
 
 
-def files_of(folder: Path) -> set[str]:
-    """What lies in a store."""
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+def files_of(folder: Path) -> dict[str, tuple[int, int]]:
+    """{file: its bytes, and the time of its last change in nanoseconds} of a store."""
+    found = {path.relative_to(folder).as_posix(): path.stat() for path in folder.rglob("*") if path.is_file()}
+    return {place: (status.st_size, status.st_mtime_ns) for place, status in found.items()}
 
 
 def together(start: Start, folder: Path, count: int, stem: str, browsers: int = 0, prefix: str = "student") -> Trial:
@@ -132,7 +133,7 @@ def together(start: Start, folder: Path, count: int, stem: str, browsers: int = 
     trial.seconds = time.monotonic() - began
     trial.trained = {name: measure.trained(homes / name) for name in names}
     trial.disk = {name: measure.disk(homes / name) for name in names}
-    trial.new_in_shared = sorted(files_of(shared) ^ before)
+    trial.new_in_shared = sorted({place for place, _ in files_of(shared).items() ^ before.items()})
     return trial
 
 
