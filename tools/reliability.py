@@ -44,7 +44,7 @@ course answers, and which test does it. A test that was skipped or failed is sho
 [The end of the page](#what-the-course-does-not-answer) says what the course does not answer.
 `make reliability` runs these tests and writes this page.
 
-Some words stand for files of the data folder. A *sweep* is a table of measurements, a *recipe* says how a network is
+Some words of the course appear in the rows. A *sweep* is a table of measurements, a *recipe* says how a network is
 trained, and the *ledger* is the list of the papers' claims. A *stand-in* is drawn data that replaces a data set which
 cannot be loaded. A *card* is the text beside a merged model that says what it was made of.
 """
