@@ -67,6 +67,7 @@ def prepare(executed: Path, source: Path, made: Mapping[str, dict] | None = None
         panels |= {f"{one.stem}/{panel}" for panel in work.panels}
         if one.stem == FRONT[0]:
             _front_panel(notebook, Beside(source / "extra/data", "data", say=say))
+    (source / "extra/data").mkdir(parents=True, exist_ok=True)  # there may be no panel, and Sphinx asks for the folder
     data |= _write_desks(source / "extra/data", made or {})
     _write_documents(source, known, panels, made)
     write(source / "literature.md", documents.literature(texts, known))
