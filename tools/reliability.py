@@ -41,7 +41,7 @@ May you trust the course with your files and your time? Every row of this page i
 a process, fills a disk, flips a bit of a file, or hands over a file that somebody made to do harm. Where a test cannot
 cause a fault safely, it imitates it, and raises the error that the system would. The row says what is done, what the
 course answers, and which test does it. A test that was skipped or failed is shown as such.
-[The end of the page](#what-the-course-does-not-answer) says what the course does not answer.
+[The end of the page](#What-the-course-does-not-answer) says what the course does not answer.
 `make reliability` runs these tests and writes this page.
 
 Some words of the course appear in the rows. A *sweep* is a table of measurements, a *recipe* says how a network is
