@@ -234,8 +234,8 @@ const cells = window.jupyterapp.shell.currentWidget.content.widgets;
 const outputs = ({model: {outputs}}) => Array.from({length: outputs?.length ?? 0}, (_, i) => outputs.get(i));
 """
 ERRORS = f"""() => {{ {OUTPUTS}
-    return cells.flatMap(outputs).map((output) => output.toJSON())
-        .filter((output) => output.output_type === 'error').map(({{ename, evalue}}) => `${{ename}}: ${{evalue}}`); }}"""
+    return cells.flatMap(outputs).filter((output) => output.type === 'error').map((output) => output.toJSON())
+        .map(({{ename, evalue}}) => `${{ename}}: ${{evalue}}`); }}"""
 ENDED = f"() => ({DONE})() || (({ERRORS})().length > 0)"  # after an error JupyterLab runs no further cell
 WITH_VIEWS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but carries no still picture
     const isView = ({{data}}) => 'application/vnd.jupyter.widget-view+json' in data && 'text/html' in data;
@@ -258,6 +258,18 @@ def until(page, wanted: str, condition: str, argument=None, seconds: float = 60)
         page.wait_for_function(condition, arg=argument, timeout=1000 * seconds, polling=20)
     except TooLong:
         raise TimeoutError(f"{wanted}: not within {seconds:g} s") from None
+
+
+def save(page, address: str, name: str, *cells: str) -> None:
+    """Save a notebook of these cells' code as `name` among the notebooks of the JupyterLab at `address`."""
+    made = [{"cell_type": "code", "id": f"cell-{place}", "metadata": {}, "outputs": [], "execution_count": None,
+             "source": cell} for place, cell in enumerate(cells)]
+    notebook = {"cells": made, "nbformat": 4, "nbformat_minor": 5,
+                "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}}}
+    page.goto(address.format(name=""))
+    until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
+    page.evaluate("([path, content]) => window.jupyterapp.serviceManager.contents.save(path, "
+                  "{type: 'notebook', format: 'json', content})", [f"notebooks/{name}", notebook])
 
 
 def run_all(page, address: str, name: str, seconds: int = 300) -> list[str]:

@@ -183,20 +183,19 @@ own.one_layer(looking.layer(base, tuned, "block.weight", names))"""
 
 
 def test_the_names_of_your_own_models_are_shown_in_full_on_a_narrow_screen(lab_and_browser, page):
-    cell = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [], "execution_count": None, "source": OWN}
-    kernel = {"name": "python3", "display_name": "Python 3"}
-    notebook = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     page.set_viewport_size({"width": 1024, "height": 768})
-    page.goto(lab_and_browser[0].format(name=""))
-    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
-    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/own.ipynb', "
-                  "{type: 'notebook', format: 'json', content})", notebook)
+    lab.save(page, lab_and_browser[0], "own.ipynb", OWN)
     assert lab.run_all(page, lab_and_browser[0], "own.ipynb") == []
     view, = lab.views(page)
     name = view.locator(".key .a")
     assert name.inner_text() == "A: digits_turned_and_finetuned_for_ten_more_epochs_on_all_of_their_images"
     assert name.evaluate("(element) => element.scrollWidth <= element.clientWidth")
     assert page.evaluate(CUT) == []
+
+
+def test_a_cell_that_fails_ends_the_run_and_is_named(lab_and_browser, page):
+    lab.save(page, lab_and_browser[0], "fails.ipynb", "1 + 1", "1 / 0", "import time; time.sleep(1000)")
+    assert lab.run_all(page, lab_and_browser[0], "fails.ipynb", seconds=60) == ["ZeroDivisionError: division by zero"]
 
 
 def shut_out(page, theme=None):

@@ -96,15 +96,8 @@ def test_in_the_page_of_a_chapter_a_choice_opens_its_sentence_without_a_script(o
 
 
 def test_in_a_notebook_that_is_opened_again_a_question_is_answered_without_a_kernel(lab_and_browser, page):
-    cell = {"cell_type": "code", "id": "quiz", "metadata": {}, "outputs": [], "execution_count": None,
-            "source": f"from lessons.kit.quiz import quiz\nquiz('{ID}')"}
-    kernel = {"name": "python3", "display_name": "Python 3"}
-    notebook = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     address = lab_and_browser[0].format(name="quiz.ipynb")
-    page.goto(lab_and_browser[0].format(name=""))
-    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
-    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/quiz.ipynb', "
-                  "{type: 'notebook', format: 'json', content})", notebook)
+    lab.save(page, lab_and_browser[0], "quiz.ipynb", f"from lessons.kit.quiz import quiz\nquiz('{ID}')")
     assert lab.run_all(page, lab_and_browser[0], "quiz.ipynb") == []
     assert lab.views(page) == []
     page.locator(".weightspace-quiz").get_by_role("button", name=CHOICES[1].text).click()

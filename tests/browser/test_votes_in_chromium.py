@@ -99,14 +99,7 @@ def test_what_lies_outside_of_the_question_the_phone_itself_refuses_and_a_closed
 @pytest.fixture
 def class_room(lab_and_browser, page):
     """The page in JupyterLab, the panel, the same for a hall, and the vote as phones know it."""
-    cells = [{"cell_type": "code", "id": f"cell-{place}", "metadata": {}, "outputs": [], "execution_count": None,
-              "source": textwrap.dedent(source).strip()} for place, source in enumerate(CELLS)]
-    notebook = {"cells": cells, "nbformat": 4, "nbformat_minor": 5,
-                "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}}}
-    page.goto(lab_and_browser[0].format(name=""))
-    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
-    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/votes.ipynb', "
-                  "{type: 'notebook', format: 'json', content})", notebook)
+    lab.save(page, lab_and_browser[0], "votes.ipynb", *(textwrap.dedent(cell).strip() for cell in CELLS))
     assert lab.run_all(page, lab_and_browser[0], "votes.ipynb") == []
     panel, hall = lab.views(page)
     panel.locator(".class .code path").wait_for()
