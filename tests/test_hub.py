@@ -143,7 +143,7 @@ def test_password_and_token_are_for_their_owner_alone_and_new_at_every_start(tmp
 
 
 def test_a_learner_s_kernels_have_one_thread_and_sockets_of_short_paths_and_take_no_ports(tmp_path, monkeypatch):
-    """With two threads in each of 30 kernels no cell ended, and with ports one kernel of 30 took another one's."""
+    """With two threads in each of 30 kernels a lesson did not end, and with ports one of 30 kernels took another's."""
     class_folder.new_start(tmp_path / "shared").write(tmp_path)
     for name, value in (("WEIGHTSPACE_CLASS", str(tmp_path)), ("WEIGHTSPACE_PROXY", "proxy")):
         monkeypatch.setenv(name, value)

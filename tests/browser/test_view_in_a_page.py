@@ -146,14 +146,7 @@ def test_what_a_notebook_keeps_is_shown_where_it_was_saved_at_a_setting_whose_nu
 
 def run_in_lab(page, address, name, sources):
     """Run a notebook of these cells in JupyterLab; returns its views."""
-    cells = [{"cell_type": "code", "id": f"cell-{number}", "metadata": {}, "outputs": [], "execution_count": None,
-              "source": source} for number, source in enumerate(sources)]
-    kernel = {"name": "python3", "display_name": "Python 3"}
-    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    page.goto(address.format(name=""))
-    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
-    page.evaluate("([name, content]) => window.jupyterapp.serviceManager.contents.save(`notebooks/${name}`, "
-                  "{type: 'notebook', format: 'json', content})", [name, notebook])
+    lab.save(page, address, name, *sources)
     assert lab.run_all(page, address, name) == []
     return lab.views(page)
 

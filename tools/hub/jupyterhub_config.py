@@ -25,8 +25,8 @@ c.Spawner.environment = {"WEIGHTSPACE_SHARED": START["shared"],
                          "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
                          **{name: os.environ[name] for name in ("WEIGHTSPACE_OFFLINE", "WEIGHTSPACE_DIARY")
                             if name in os.environ}}
-# kernels speak to their server through files, for when all begin at once, two may choose the same port, and one of them
-# never starts: jupyter_client then tries the same port five times
+# Kernels speak to their server through Unix sockets. With ports, two kernels that begin at once may choose the same
+# one. Then one of them never starts, because jupyter_client tries its port five times and no other.
 c.Spawner.args = ["--KernelManager.transport=ipc"]
 c.Spawner.start_timeout = c.Spawner.http_timeout = 300  # when all come at once, the last one waits longest
 
